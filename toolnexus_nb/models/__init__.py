@@ -1,0 +1,1 @@
+"""Models that need no key: rehearsal, recorded, in process, small local."""

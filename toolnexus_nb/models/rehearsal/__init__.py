@@ -1,0 +1,1 @@
+"""The rehearsal model: a small readable planner that speaks like a real endpoint."""

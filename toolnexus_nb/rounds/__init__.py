@@ -1,0 +1,1 @@
+"""Asking a model, running its calls, asking again."""

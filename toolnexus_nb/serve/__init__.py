@@ -1,0 +1,1 @@
+"""What other programs see: an OpenAI-compatible endpoint and the toolkit as an MCP server."""

@@ -1,0 +1,1 @@
+"""What a model can call: functions, MCP servers, HTTP endpoints."""
