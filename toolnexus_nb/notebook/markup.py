@@ -1,0 +1,241 @@
+"""Small named parts of a page: pure functions from values to HTML, each with a text twin where a reader without HTML needs it.
+
+Everything that a model, a tool or a server said passes `esc` here. No part sets a colour: classes (`tnx-…`) are for the
+stylesheet, and the few plain inline styles keep a page readable where the stylesheet is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+#: Grey that shows on white and on black, for borders of pages without the stylesheet.
+LINE = "1px solid rgba(128,128,128,.4)"
+
+#: What is shown of one long text before the rest is folded, in characters, and the most that is shown of it at all.
+LONG_TEXT = 1_200
+MOST_TEXT = 20_000
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
+
+
+def printable(text: object) -> str:
+    """`text` with what can't be shown made visible: control characters, text-direction overrides, lone surrogates.
+
+    A lone surrogate would make the whole notebook unsavable; an override lets a name read other than it is.
+    """
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+
+
+def esc(text: object) -> str:
+    """`text` as HTML that shows it, in an element or in a quoted attribute."""
+    return escape(printable(text), quote=True)
+
+
+def tag(name: str, *body: str, cls: str = "", **attributes: object) -> str:
+    """`<name …>body</name>`. The body is HTML already; attribute values are escaped here; `for_` and `aria_label` read as usual.
+
+    An attribute that is None or False is left out; True gives the bare attribute.
+    """
+    if cls:
+        attributes = {"class": cls, **attributes}
+    written = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{esc(value)}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return f"<{name}{written}>{''.join(body)}</{name}>"
+
+
+def code(text: object) -> str:
+    return tag("code", esc(text))
+
+
+def hint(text: object) -> str:
+    """A quiet remark beside a value."""
+    return tag("span", esc(text), cls="tnx-hint")
+
+
+def join(parts: Iterable[str], separator: str = " · ") -> str:
+    """The parts that are not empty, with a separator that reads without CSS."""
+    return separator.join(part for part in parts if part)
+
+
+def section(label: str, *body: str, cls: str = "") -> str:
+    """The frame of a view. `label` names it for screen readers; its visible name is in `head`."""
+    return tag("section", *body, cls=f"tnx {cls}".strip(), aria_label=label, style=f"border:{LINE};border-radius:6px")
+
+
+def head(title: str, *facts: str, status: str = "") -> str:
+    """The header line: `title` and `facts` are HTML; `status` sits at the far end."""
+    inner = [tag("b", title, cls="tnx-title"), *(tag("span", fact) for fact in facts if fact)]
+    if status:
+        inner.append(tag("span", status, cls="tnx-end"))
+    return tag("header", " ".join(inner), cls="tnx-head", style="padding:6px 12px")
+
+
+def foot(*facts: str, end: str = "") -> str:
+    """The footer line, of HTML parts."""
+    inner = [tag("span", fact) for fact in facts if fact]
+    if end:
+        inner.append(tag("span", end, cls="tnx-end"))
+    return tag("footer", " · ".join(inner), cls="tnx-foot", style="padding:6px 12px") if inner else ""
+
+
+def heading(text: str, cls: str = "tnx-h") -> str:
+    """A small heading inside a view; `text` is HTML."""
+    return tag("h4", text, cls=cls)
+
+
+def fold(summary: str, body: str, open: bool = False, cls: str = "") -> str:
+    """Something that opens on a click, without a script. `summary` and `body` are HTML."""
+    return tag("details", tag("summary", summary), body, cls=f"tnx-fold {cls}".strip(), open=open)
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") -> str:
+    """A table of HTML cells. The first cell of a row is its heading; each cell carries its column for narrow pages."""
+    names = list(columns)
+    top = tag("thead", tag("tr", *(tag("th", esc(name), scope="col") for name in names)))
+    body = []
+    for row in rows:
+        first, *others = row
+        cells = [tag("th", first, scope="row")]
+        cells += [tag("td", cell, data_col=name) for name, cell in zip(names[1:], others, strict=True)]
+        body.append(tag("tr", *cells))
+    return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip())
+
+
+def pre(text: object, cls: str = "", most: int = MOST_TEXT) -> str:
+    """Preformatted text that wraps; a very long one is cut in the middle, and says how much is left out."""
+    style = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
+    return tag("pre", esc(shortened(str(text), most)), cls=f"tnx-pre {cls}".strip(), style=style)
+
+
+def long_text(text: str, cls: str = "", limit: int = LONG_TEXT) -> str:
+    """Text as it is if it is short; else its beginning, with the rest folded."""
+    if len(text) <= limit:
+        return pre(text, cls)
+    cut = text.rfind("\n", limit // 2, limit)
+    cut = limit if cut < 0 else cut + 1
+    rest = fold(esc(f"{len(text) - cut:,} more characters"), pre(text[cut:], cls))
+    return pre(text[:cut], cls) + rest
+
+
+def shortened(text: str, most: int) -> str:
+    """At most about `most` characters: the beginning and the end, and between them how many are missing."""
+    if len(text) <= most:
+        return text
+    end = most // 4
+    return f"{text[: most - end]}\n… {len(text) - most:,} characters left out …\n{text[-end:] if end else ''}"
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """`value` as JSON with real characters; what has no JSON form is shown by its `str`."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    except (TypeError, ValueError):  # a key that is no string, a circular value
+        return str(value)
+
+
+_KEY = re.compile(r'("(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"')
+
+
+def _coloured_json(text: str) -> str:
+    """Escaped JSON text with its keys marked. Works on the text, so it can't change what is copied."""
+    out, at = [], 0
+    for found in _KEY.finditer(text):
+        if found[1] is not None:
+            out += [esc(text[at : found.start()]), tag("span", esc(found[1]), cls="tnx-key")]
+            at = found.end()
+    return "".join([*out, esc(text[at:])])
+
+
+def json_block(value: Any, most: int = MOST_TEXT) -> str:
+    """JSON to read and to copy: plain text in a `pre`, marked up only by spans."""
+    text = json_text(value)
+    if len(text) > most:
+        return pre(text, "tnx-json", most)
+    return tag(
+        "pre",
+        _coloured_json(text),
+        cls="tnx-pre tnx-json",
+        style="white-space:pre-wrap;overflow-wrap:anywhere;margin:0",
+    )
+
+
+def definition_list(arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> str:
+    """Arguments of a call, one per line; with the schema also the defaults that apply to what was left out."""
+    given = dict(arguments or {})
+    items = [tag("dt", esc(name)) + tag("dd", _argument(value)) for name, value in given.items()]
+    items += [
+        tag("dt", esc(name)) + tag("dd", esc(json_text(value, None)) + " " + hint("default"))
+        for name, value in _defaults(schema).items()
+        if name not in given
+    ]
+    return tag("dl", *items, cls="tnx-args") if items else tag("p", hint("no arguments"), cls="tnx-args")
+
+
+def _argument(value: Any) -> str:
+    text = json_text(value, None)
+    if len(text) <= LONG_TEXT // 2:
+        return esc(text)
+    if isinstance(value, str):
+        return fold(esc(json_text(value[:80] + "…", None)) + " " + hint(f"{len(value):,} characters"), pre(value))
+    return fold(esc(text[:80] + "…"), json_block(value))
+
+
+def definition_text(arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> str:
+    """`city="Oslo", unit="C" (default)`: the text twin of `definition_list`."""
+    given = dict(arguments or {})
+    parts = [f"{name}={shortened(json_text(value, None), 200)}" for name, value in given.items()]
+    parts += [
+        f"{name}={json_text(value, None)} (default)" for name, value in _defaults(schema).items() if name not in given
+    ]
+    return printable(", ".join(parts))
+
+
+def _defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    properties = (schema or {}).get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {
+        str(n): p["default"] for n, p in properties.items() if isinstance(p, Mapping) and p.get("default") is not None
+    }
+
+
+def duration(seconds: float | None) -> str:
+    """`4 ms`, `0.31 s`, `1.4 s`, `23 s`, `2 min 05 s`; nothing for None."""
+    if seconds is None:
+        return ""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 0.995:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def tokens(count: int | None, estimated: bool = False) -> str:
+    """`412 tokens`, `about 1,024 tokens` where it is an estimate; nothing for None."""
+    if count is None:
+        return ""
+    return f"{'about ' if estimated else ''}{counted(count, 'token')}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """`1 call`, `1,200 calls`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def size(count: int) -> str:
+    """A number of bytes: `312 B`, `4.2 kB`, `1.3 MB`."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
