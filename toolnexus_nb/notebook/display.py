@@ -1,7 +1,8 @@
 """One display id per view: published once, updated in place, static HTML at the end.
 
-A bundle is `text/html` plus `text/plain`, and a widget view while something is live. What is left in the saved notebook
-never holds a widget view: a reopened notebook has no widget model, and JupyterLab then shows an error instead of the HTML.
+A bundle is `text/html` plus `text/plain`, and a widget view while something is live. What is left in the saved
+notebook never holds a widget view: a reopened notebook has no widget model, and JupyterLab then shows an error instead
+of the HTML.
 
 `open_until_next_cell(view)` is the other half: a live view freezes when the next cell starts.
 """
@@ -24,7 +25,8 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 def static_bundle(html: str, text: str) -> Bundle:
     """The bundle that stays: `html` (already escaped) with the style rules it uses, and `text` for pages without HTML.
 
-    A page that drops `<style>` (an untrusted notebook, GitHub) still has the classes, the plain inline styles and the order.
+    A page that drops `<style>` (an untrusted notebook, GitHub) still has the classes, the plain inline styles and the
+    order.
     """
     return {"text/html": style_element(html) + html, "text/plain": text}
 
@@ -52,21 +54,22 @@ def in_terminal() -> bool:
     return running is None or not hasattr(running, "kernel")
 
 
-def _request_metadata() -> Mapping[str, Any]:
-    parent = getattr(shell(), "get_parent", dict)() or {}
-    return parent.get("metadata") or {}
+def _request() -> Mapping[str, Any]:
+    """The execute request of the running cell, as the kernel keeps it; empty outside a kernel."""
+    ask = getattr(shell(), "get_parent", None)
+    return (ask() if ask is not None else None) or {}
 
 
 def has_front_end() -> bool:
     """True where a person's page is likely to render widgets for the running cell.
 
-    JupyterLab and Notebook 7 send the cell's id with a request; nbclient, nbmake, papermill and `jupyter console` do not.
+    JupyterLab and Notebook 7 send the cell's id with a request; nbclient, nbmake, papermill, `jupyter console` do not.
     VS Code, Colab, Voila and JupyterLite are told by what they leave in the process.
     """
     if in_terminal():
         return False
     return (
-        "cellId" in _request_metadata()
+        "cellId" in (_request().get("metadata") or {})
         or "google.colab" in sys.modules
         or sys.platform == "emscripten"
         or bool(os.environ.get("VSCODE_PID") or os.environ.get("VSCODE_CWD"))
@@ -79,12 +82,11 @@ def running_cell() -> str | None:
     running = shell()
     if running is None:
         return None
-    parent = getattr(running, "get_parent", dict)() or {}
-    return (parent.get("header") or {}).get("msg_id") or str(running.execution_count)
+    return (_request().get("header") or {}).get("msg_id") or str(running.execution_count)
 
 
 class Display:
-    """One output area. `publish` puts it under the running cell; `update` replaces it, from any later cell or thread."""
+    """One output area. `publish` puts it under the running cell; `update` replaces it, from a later cell or a thread."""
 
     def __init__(self) -> None:
         self.id = f"tnx-{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""Small named parts of a page: pure functions from values to HTML, each with a text twin where a reader without HTML needs it.
+"""Small named parts of a page: pure functions from values to HTML, with a text twin where a page may lack HTML.
 
 Everything that a model, a tool or a server said passes `esc` here. No part sets a colour: classes (`tnx-…`) are for the
 stylesheet, and the few plain inline styles keep a page readable where the stylesheet is dropped.
@@ -36,7 +36,7 @@ def esc(text: object) -> str:
 
 
 def tag(name: str, *body: str, cls: str = "", **attributes: object) -> str:
-    """`<name …>body</name>`. The body is HTML already; attribute values are escaped here; `for_` and `aria_label` read as usual.
+    """`<name …>body</name>`. The body is HTML already; attribute values are escaped here; `for_` is `for`.
 
     An attribute that is None or False is left out; True gives the bare attribute.
     """

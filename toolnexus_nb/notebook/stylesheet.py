@@ -1,7 +1,7 @@
 """The one stylesheet, `panel.css`, and the part of it that a piece of static HTML uses.
 
-Colours and fonts of the page (`--jp-*`, `--vscode-*`) are read in `panel.css` only. Static outputs carry their own rules,
-so that they look the same in a reopened notebook, in nbconvert's page and beside a live widget.
+Colours and fonts of the page (`--jp-*`, `--vscode-*`) are read in `panel.css` only. Static outputs carry their own
+rules, so that they look the same in a reopened notebook, in nbconvert's page and beside a live widget.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """What a person sees of a Python value: pictures, frames and mappings by their own display, made harmless.
 
-A tool's value may hold a web page somebody else wrote. So an object's own HTML passes an allow list (`safe_html`), an SVG
-becomes an `img` (where scripts don't run), Markdown is rendered with HTML off, and pictures are data, never addresses:
-nothing is fetched because a model or a tool named it.
+A tool's value may hold a web page somebody else wrote. So an object's own HTML passes an allow list (`safe_html`), an
+SVG becomes an `img` (where scripts don't run), Markdown is rendered with HTML off, and pictures are data, never
+addresses: nothing is fetched because a model or a tool named it.
 """
 
 from __future__ import annotations
 
 import base64
 import html
+import re
 import sys
 from functools import cache
 from html.parser import HTMLParser
@@ -22,8 +23,11 @@ _MOST_HTML = 200_000  # characters of an object's own HTML
 _MOST_PICTURE = 3_000_000  # bytes
 
 _KEPT_TAGS = frozenset(
-    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i "
-    "img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var".split()
+    re.findall(
+        r"\w+",
+        """a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr
+        i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var""",
+    )
 )
 _VOID_TAGS = frozenset(("br", "hr", "img", "col"))
 _SILENT_TAGS = frozenset(
@@ -49,7 +53,7 @@ def _picture_source(address: str) -> str | None:
 
 
 class _AllowList(HTMLParser):
-    """Writes anew what is on the list, closes what was left open, drops the rest (the text of a dropped tag stays, but for scripts)."""
+    """Writes anew what is on the list and closes what was left open; of other tags the text stays, but for scripts."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -129,24 +133,25 @@ def picture_html(mime_type: str, data: bytes | str, alt: str = "picture") -> str
     return f'<img class="tnx-picture" style="max-width:100%" alt="{esc(alt)}" src="{source}">'
 
 
+def _picture_as_link(_renderer: Any, parts: Any, index: int, _options: Any, _env: Any) -> str:
+    address = _link(str(parts[index].attrGet("src") or ""))
+    words = esc(parts[index].content or "picture")
+    return f"[picture: {_anchor(address, words) if address else words}]"
+
+
+def _careful_link(renderer: Any, parts: Any, index: int, options: Any, env: Any) -> str:
+    parts[index].attrSet("rel", "noopener noreferrer nofollow")
+    parts[index].attrSet("target", "_blank")
+    return str(renderer.renderToken(parts, index, options, env))
+
+
 @cache
 def _markdown() -> Any:
     from markdown_it import MarkdownIt
 
-    reader = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
-
-    def picture(tokens: Any, index: int, _options: Any, _env: Any) -> str:
-        address = _link(str(tokens[index].attrGet("src") or ""))
-        words = esc(tokens[index].content or "picture")
-        return f"[picture: {_anchor(address, words) if address else words}]"
-
-    def link_open(tokens: Any, index: int, options: Any, env: Any) -> str:
-        tokens[index].attrSet("rel", "noopener noreferrer nofollow")
-        tokens[index].attrSet("target", "_blank")
-        return str(reader.renderer.renderToken(tokens, index, options, env))
-
-    reader.add_render_rule("image", lambda self, *args: picture(*args))
-    reader.add_render_rule("link_open", lambda self, *args: link_open(*args))
+    reader: Any = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    reader.add_render_rule("image", _picture_as_link)
+    reader.add_render_rule("link_open", _careful_link)
     reader.validateLink = lambda address: _link(address) is not None
     return reader
 
@@ -156,7 +161,7 @@ def _anchor(address: str, words: str) -> str:
 
 
 def markdown_html(text: str) -> str:
-    """A model's Markdown as HTML: HTML in it is shown as text, pictures become links, links go to http, https and mailto only."""
+    """A model's Markdown as HTML. HTML in it is shown as text, a picture becomes a link, a link is http(s) or mailto."""
     return tag("div", _markdown().render(printable(text)), cls="tnx-md")
 
 
@@ -184,7 +189,7 @@ def _own_bundle(value: Any) -> dict[str, Any]:
 
 
 def value_html(value: Any) -> str:
-    """A Python value for a person: text as text, JSON-like values as JSON, the rest by its own rich display made harmless."""
+    """A Python value for a person: text as text, JSON-like values as JSON, the rest by its own display made harmless."""
     if isinstance(value, str):
         return long_text(value, "tnx-value")
     if isinstance(value, (dict, list, tuple)):
