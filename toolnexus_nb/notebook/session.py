@@ -1,0 +1,210 @@
+"""The notebook's own client, toolkit and conversation: what the magics act on, reachable as `tn.session()`.
+
+There is one session for each kernel. It makes its parts when they are first needed, so that loading the extension costs
+nothing and asks no endpoint anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from traitlets import Bool, CaselessStrEnum, Int, Unicode
+from traitlets.config import Configurable
+
+from ..tools.context import main_namespace
+from . import runner
+from .display import shell as running_shell
+
+if TYPE_CHECKING:
+    from ..rounds.chat import Chat
+    from ..rounds.client import Client
+    from ..rounds.result import RunResult
+    from ..tools.toolkit import Toolkit
+
+T = TypeVar("T")
+
+
+class Toolnexus(Configurable):
+    """What `%config Toolnexus` shows and sets, for every ask of this notebook."""
+
+    max_rounds = Int(10, min=1, help="the most rounds one question may take").tag(config=True)
+    approve = CaselessStrEnum(
+        ["ask", "allow", "deny"],
+        "ask",
+        help="tools that need approval: ask the person, allow all, or deny all",
+    ).tag(config=True)
+    interpolate = Bool(True, help="put values in place of {name} in questions and options").tag(config=True)
+    panel = CaselessStrEnum(
+        ["auto", "html", "text", "off"],
+        "auto",
+        help="how a run is shown: live widget where the page has one, plain HTML, streamed text, or not at all",
+    ).tag(config=True)
+    system = Unicode("", help="the system message of new conversations").tag(config=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One turn that a cell asked: which cell, in which execution, and how many turns the chat had after it."""
+
+    cell_id: str
+    execution: int
+    turns: int
+
+
+class Session:
+    """The state behind the magics.
+
+    .client .toolkit .chat     made on first use; `connect` replaces the client and keeps the conversation
+    .last                      the RunResult of the last question, or None
+    .shell                     the running IPython, or None in a script
+    .config                    what `%config Toolnexus.x = …` sets
+    """
+
+    def __init__(self) -> None:
+        self.config = Toolnexus()
+        self.told: set[str] = set()
+        self._client: Client | None = None
+        self._toolkit: Toolkit | None = None
+        self._chat: Chat | None = None
+        # which cell registered which names, so that a re-run without a function takes it away
+        self._cells: dict[str, set[str]] = {}
+        self._asked: list[Asked] = []
+        self._cell_id: str | None = None
+        self._execution = 0
+
+    def __repr__(self) -> str:
+        client = self._client.label if self._client else "not connected"
+        turns = len(self._chat.turns) if self._chat else 0
+        tools = ", ".join(self._toolkit.names) if self._toolkit else ""
+        return f"<toolnexus session: {client}; tools: {tools or 'none'}; {turns} turn{'s' * (turns != 1)}>"
+
+    @property
+    def shell(self) -> Any:
+        return running_shell()
+
+    @property
+    def client(self) -> Client:
+        """The client in use. Made from the environment on first use; without OPENAI_* variables it is the rehearsal model.
+
+        Raises ToolnexusError when the environment names an endpoint or a key but no model.
+        """
+        if self._client is None:
+            self._client = default_client()
+        return self._client
+
+    @property
+    def connected(self) -> bool:
+        """Whether a client was made or chosen already."""
+        return self._client is not None
+
+    @property
+    def toolkit(self) -> Toolkit:
+        if self._toolkit is None:
+            from ..tools.toolkit import Toolkit
+
+            self._toolkit = Toolkit()
+        return self._toolkit
+
+    @property
+    def chat(self) -> Chat:
+        """The notebook's conversation, with the session's client and toolkit."""
+        if self._chat is None:
+            from ..rounds.chat import Chat
+
+            self._chat = Chat(self.client, self.toolkit, system=self.config.system or None)
+        return self._chat
+
+    @property
+    def last(self) -> RunResult | None:
+        """The result of the last question; also of one that failed or was stopped."""
+        return self._chat.last if self._chat is not None else None
+
+    @property
+    def namespace(self) -> Mapping[str, Any]:
+        """The user's variables."""
+        return self.shell.user_ns if self.shell is not None else main_namespace()
+
+    def connect(self, client: Client) -> Client:
+        """Use this client from now on. The conversation and the tools stay."""
+        self._client = client
+        if self._chat is not None:
+            self._chat.client = client
+        return client
+
+    def reset(self) -> int:
+        """Forget the conversation; gives how many turns it had."""
+        turns = len(self._chat.turns) if self._chat is not None else 0
+        self._chat = None
+        self._asked.clear()
+        return turns
+
+    def run(self, make: Callable[[], Awaitable[T]]) -> Any:
+        """Run asynchronous work for the cell: an awaitable in an awaited cell, else the value after a Stop-safe wait."""
+        return runner.run(make)
+
+    def once(self, key: str) -> bool:
+        """True the first time it is asked about this key: for hints that are given once in a notebook."""
+        first = key not in self.told
+        self.told.add(key)
+        return first
+
+    # --- which cell is running ------------------------------------------------------------------------------------
+
+    def cell_starts(self, info: Any) -> None:
+        """IPython's `pre_run_cell`. JupyterLab and Notebook 7 give the cell's id; nbclient and terminals give None."""
+        self._cell_id = getattr(info, "cell_id", None)
+        self._execution += 1
+
+    def replace_tools_of_cell(self, names: set[str]) -> list[str]:
+        """Note what the running cell registers; gives the names it registered before and does not any more."""
+        if self._cell_id is None:
+            return []
+        gone = self._cells.get(self._cell_id, set()) - names
+        for names_elsewhere in self._cells.values():
+            names_elsewhere -= names
+        self._cells[self._cell_id] = set(names)
+        return sorted(name for name in gone if name in self.toolkit)
+
+    def take_back_own_turns(self) -> int:
+        """Undo the turns at the end of the conversation that an earlier run of this very cell asked; gives how many."""
+        undone = 0
+        while self._asked and self._chat is not None:
+            asked = self._asked[-1]
+            own = asked.cell_id == self._cell_id and asked.execution != self._execution
+            if not own or asked.turns != len(self._chat.turns):
+                break
+            self._chat.undo()
+            self._asked.pop()
+            undone += 1
+        return undone
+
+    def note_turn(self) -> None:
+        """The running cell has asked the chat's last turn."""
+        if self._cell_id is not None and self._chat is not None:
+            turns = len(self._chat.turns)
+            if not self._asked or self._asked[-1].turns < turns:
+                self._asked.append(Asked(self._cell_id, self._execution, turns))
+
+
+def default_client() -> Client:
+    """The client of the environment (OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL), else the rehearsal model."""
+    from ..rounds.client import Client
+    from ..rounds.connectors import connect
+
+    if any(os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")):
+        return Client.from_env()
+    return connect("rehearsal")
+
+
+_the_session: Session | None = None
+
+
+def session() -> Session:
+    """The session of this kernel (or script): `.client`, `.toolkit`, `.chat`, `.last`."""
+    global _the_session
+    if _the_session is None:
+        _the_session = Session()
+    return _the_session
