@@ -441,8 +441,12 @@ class _LoopPump:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def close(self) -> None:
+    def run_waiting(self) -> None:
+        """Nothing to do: the loop runs what was posted."""
+
+    def close(self) -> list[_Item]:
         """Nothing is kept here: posted callbacks run on the loop even after its waiter is gone."""
+        return []
 
 
 class _BlockPump:
@@ -481,9 +485,11 @@ class _BlockPump:
             )
         )
 
-    def close(self) -> None:
-        while self._items:
-            self._items.popleft().refuse(_NOBODY)
+    def close(self) -> list[_Item]:
+        """What was posted too late to be run here."""
+        left = list(self._items)
+        self._items.clear()
+        return left
 
 
 async def _drive(awaitable: Awaitable[Any], item: _Item) -> None:
@@ -512,7 +518,23 @@ def _pumping(pump: _LoopPump | _BlockPump) -> Iterator[None]:
     finally:
         with _pumps_lock:
             _pumps.remove(pump)
-            pump.close()
+            for item in pump.close():
+                if _pumps:
+                    _pumps[-1].post(item)
+                else:
+                    item.refuse(_NOBODY)
+
+
+@contextmanager
+def main_thread_open(loop: asyncio.AbstractEventLoop | None) -> Iterator[Callable[[], None]]:
+    """Keep the main thread's queue open for a caller that waits several times and works in between.
+
+    `loop` is the caller's own loop if it awaits, None if it blocks. Gives a function that runs what was queued meanwhile:
+    a caller that blocks calls it between two waits. On any other thread it offers nothing.
+    """
+    pump = _BlockPump(threading.Event()) if loop is None else _LoopPump(loop)
+    with _pumping(pump):
+        yield pump.run_waiting
 
 
 async def on_main_thread(fn: Callable[..., T], /, *args: Any) -> T:
