@@ -108,10 +108,18 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") 
     return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip())
 
 
-def pre(text: object, cls: str = "", most: int = MOST_TEXT) -> str:
-    """Preformatted text that wraps; a very long one is cut in the middle, and says how much is left out."""
-    style = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
-    return tag("pre", esc(shortened(str(text), most)), cls=f"tnx-pre {cls}".strip(), style=style)
+_WRAP = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
+
+
+def raw_pre(body: str, cls: str = "", copy: str | None = None) -> str:
+    """A `pre` that wraps, around HTML. `copy` names what a live pane's copy button takes from it."""
+    kind = f"tnx-pre {'tnx-copyable ' if copy else ''}{cls}".strip()
+    return tag("pre", body, cls=kind, style=_WRAP, data_copy=copy)
+
+
+def pre(text: object, cls: str = "", most: int = MOST_TEXT, copy: str | None = None) -> str:
+    """Preformatted text; a very long one is cut, and says how much is left out."""
+    return raw_pre(esc(shortened(str(text), most)), cls, copy)
 
 
 def long_text(text: str, cls: str = "", limit: int = LONG_TEXT) -> str:
@@ -153,17 +161,12 @@ def _coloured_json(text: str) -> str:
     return "".join([*out, esc(text[at:])])
 
 
-def json_block(value: Any, most: int = MOST_TEXT) -> str:
+def json_block(value: Any, most: int = MOST_TEXT, copy: str | None = None) -> str:
     """JSON to read and to copy: plain text in a `pre`, marked up only by spans."""
     text = json_text(value)
     if len(text) > most:
-        return pre(text, "tnx-json", most)
-    return tag(
-        "pre",
-        _coloured_json(text),
-        cls="tnx-pre tnx-json",
-        style="white-space:pre-wrap;overflow-wrap:anywhere;margin:0",
-    )
+        return pre(text, "tnx-json", most, copy)
+    return raw_pre(_coloured_json(text), "tnx-json", copy)
 
 
 def definition_list(arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> str:

@@ -1,0 +1,227 @@
+"""The parts of the schema view: what a model reads of a tool, what to mend, what it costs, where each word came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .lens_markup import lens_html
+from .markup import (
+    code,
+    counted,
+    esc,
+    fold,
+    head,
+    hint,
+    join,
+    json_block,
+    json_text,
+    printable,
+    raw_pre,
+    section,
+    table,
+    tag,
+    tokens,
+)
+from .type_words import parameters
+
+#: With more tools than this, one JSON form is kept for each instead of one for every provider.
+MANY_TOOLS = 12
+
+
+@dataclass(frozen=True)
+class ToolFacts:
+    """What the schema view shows of one tool, gathered before anything becomes HTML.
+
+    forms: provider's name -> the definition as sent to it, or a sentence that says why there is none.
+    findings: what the linter says. changes: the registrations in which the tool became another, oldest first.
+    """
+
+    tool: Any
+    forms: Mapping[str, Any]
+    token_count: int
+    findings: Sequence[Any] = ()
+    changes: Sequence[Any] = ()
+    lens: Any = None
+    tags: Sequence[str] = field(default_factory=tuple)
+
+
+def tool_table(schema: Mapping[str, Any]) -> str:
+    """Parameters of a tool: name, type in words, whether it must be given, what the model reads about it."""
+    rows = [
+        (
+            code(row.path),
+            esc(row.words),
+            _required_words(row.required, row.schema),
+            esc(row.description) if row.description else hint("no description"),
+        )
+        for row in parameters(schema)
+    ]
+    if not rows:
+        return tag("p", hint("takes no arguments"), cls="tnx-pad")
+    return table(("parameter", "type", "required", "what the model reads"), rows, cls="tnx-params")
+
+
+def _required_words(required: bool, schema: Mapping[str, Any]) -> str:
+    if required:
+        return "yes"
+    default = schema.get("default")
+    return "no" if default is None else "no, " + code(json_text(default, None))
+
+
+def finding_note(finding: Any) -> str:
+    """One lint finding with its mend."""
+    mend = getattr(finding, "mend", "") or ""
+    where = getattr(finding, "parameter", None)
+    words = [code(where) + " · " if where else "", esc(_finding_words(finding)), " " + esc(mend) if mend else ""]
+    return tag("li", *words)
+
+
+def _finding_words(finding: Any) -> str:
+    return str(getattr(finding, "message", None) or finding)
+
+
+def findings_block(findings: Sequence[Any]) -> str:
+    if not findings:
+        return ""
+    title = tag("b", counted(len(findings), "finding"), cls="tnx-warn")
+    return tag("div", title, tag("ul", *map(finding_note, findings)), cls="tnx-note tnx-findings")
+
+
+def change_block(changes: Sequence[Any]) -> str:
+    """What the last registration changed, as added and removed lines; the ones before it folded."""
+    shown = [change for change in changes if getattr(change, "before", None) is not None]
+    if not shown:
+        return ""
+    last, earlier = shown[-1], shown[:-1]
+    body = _diff(last)
+    if earlier:
+        body += fold(esc(f"{counted(len(earlier), 'earlier change')}"), "".join(_diff(one) for one in reversed(earlier)))
+    return tag("div", fold(tag("b", "changed since the last registration"), body, open=True), cls="tnx-note")
+
+
+def _diff(change: Any) -> str:
+    return diff_html(str(change.diff()))
+
+
+def diff_html(text: str) -> str:
+    """Lines of a diff: `+` as inserted, `-` as deleted, the signs kept so that they read without colour."""
+    wrapped = {"+": "ins", "-": "del"}
+    lines = [
+        tag(wrapped[line[0]], esc(line)) if line[:1] in wrapped and line[:3] not in ("+++", "---") else esc(line)
+        for line in text.splitlines()
+    ]
+    return raw_pre("\n".join(lines), "tnx-diff")
+
+
+def tabs(panels: Mapping[str, str], opened: str | None = None) -> str:
+    """Panels that open by their names: `details` that the stylesheet lays out as tabs. Every panel reads without CSS."""
+    parts = [
+        tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), open=name == opened)
+        for name, body in panels.items()
+    ]
+    return tag("div", *parts, cls="tnx-tabs")
+
+
+def form_panel(provider: str, form: Any) -> str:
+    if isinstance(form, str):
+        return tag("p", esc(form), cls="tnx-hint")
+    return json_block(form, copy=f"the {provider} form")
+
+
+def tool_panels(facts: ToolFacts) -> dict[str, str]:
+    panels = {provider: form_panel(provider, form) for provider, form in facts.forms.items()}
+    if facts.lens is not None:
+        panels["where from"] = lens_html(facts.lens)
+    return panels
+
+
+def tool_title(facts: ToolFacts) -> str:
+    """The line that names a tool: name, first line of its description, marks, tokens."""
+    description = (facts.tool.description or "").strip()
+    first = description.splitlines()[0] if description else ""
+    marks = "".join(tag("span", esc(word), cls="tnx-mark") for word in facts.tags)
+    said = esc(first) if first else hint("no description")
+    return " ".join(
+        part
+        for part in (
+            tag("b", code(facts.tool.name), cls="tnx-title"),
+            tag("span", said),
+            marks,
+            tag("span", esc(tokens(facts.token_count, True)) + " a request", cls="tnx-end"),
+        )
+        if part
+    )
+
+
+def tool_body(facts: ToolFacts, actions: str = "") -> str:
+    """What is below the title. `actions` is HTML of buttons for a live pane."""
+    description = (facts.tool.description or "").strip()
+    more = tag("p", esc(description), cls="tnx-pad tnx-said") if "\n" in description else ""
+    return "".join(
+        (
+            more,
+            tool_table(facts.tool.input_schema),
+            findings_block(facts.findings),
+            change_block(facts.changes),
+            tabs(tool_panels(facts)),
+            tag("div", actions, cls="tnx-actions") if actions else "",
+        )
+    )
+
+
+def schema_html(tools: Sequence[ToolFacts], actions: Callable[[str], str] = lambda name: "") -> str:
+    """The whole view: one tool spread out, several under one heading, each of them folded when they are many."""
+    if not tools:
+        return section("Tool schemas", head("no tools"), tag("p", esc(NO_TOOLS), cls="tnx-pad"))
+    if len(tools) == 1:
+        (facts,) = tools
+        title = tag("header", tool_title(facts), cls="tnx-head", style="padding:6px 12px")
+        return section(f"Schema of {facts.tool.name}", title, tool_body(facts, actions(facts.tool.name)), cls="tnx-schema")
+    findings = sum(len(facts.findings) for facts in tools)
+    top = head(
+        counted(len(tools), "tool"),
+        counted(findings, "finding") if findings else "",
+        status=esc(tokens(sum(facts.token_count for facts in tools), True)) + " a request",
+    )
+    spread = len(tools) <= 3
+    listed = [
+        tag(
+            "details",
+            tag("summary", tool_title(facts)),
+            tool_body(facts, actions(facts.tool.name)),
+            cls="tnx-tool",
+            open=spread,
+            data_find=f"{facts.tool.name} {facts.tool.description or ''}".lower() if len(tools) > 4 else None,
+        )
+        for facts in tools
+    ]
+    cls = "tnx-tools tnx-filterable" if len(tools) > 4 else "tnx-tools"
+    return section("Tool schemas", top, tag("div", *listed, cls=cls), cls="tnx-schema")
+
+
+NO_TOOLS = "No tool is registered yet. Begin a cell with %%toolnexus and define a function in it."
+
+
+def schema_text(tools: Sequence[ToolFacts]) -> str:
+    """The view as plain text."""
+    if not tools:
+        return NO_TOOLS
+    return "\n\n".join(map(tool_text, tools))
+
+
+def tool_text(facts: ToolFacts) -> str:
+    lines = [f"{facts.tool.name} · {tokens(facts.token_count, True)} a request"]
+    if facts.tags:
+        lines.append(f"  ({join(facts.tags, ', ')})")
+    lines += [f"  {line}" for line in (facts.tool.description or "no description").strip().splitlines()]
+    for row in parameters(facts.tool.input_schema):
+        default = row.schema.get("default")
+        need = "required" if row.required else "optional" if default is None else f"default {json_text(default, None)}"
+        lines.append(f"    {row.path}: {row.words} ({need})" + (f": {row.description}" if row.description else ""))
+    for finding in facts.findings:
+        where = getattr(finding, "parameter", None)
+        mend = getattr(finding, "mend", "") or ""
+        lines.append(f"  finding: {f'{where}: ' if where else ''}{_finding_words(finding)} {mend}".rstrip())
+    return printable("\n".join(lines))

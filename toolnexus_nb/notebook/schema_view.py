@@ -1,0 +1,195 @@
+"""The schema view: what a model reads of your tools, live under a cell, static when the next cell runs.
+
+    SchemaView(toolkit).show()            every tool of a toolkit
+    SchemaView([get_weather])             as the last line of a cell
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .lens_markup import Lens, Origin
+from .live_view import LiveView, pane
+from .markup import tag
+from .schema_markup import MANY_TOOLS, ToolFacts, schema_html, schema_text
+
+if TYPE_CHECKING:
+    from ..tools.definition import Tool
+    from ..tools.toolkit import Toolkit
+    from .tool_form import ToolForm
+
+
+class SchemaView(LiveView):
+    """Tables, JSON for every provider, findings, changes and the lens of some tools.
+
+    tools: a Toolkit, or tools and functions. toolkit: where a form of the view runs a tool, and whose history is shown;
+    the tools' own Toolkit if they came as one. changes: `ToolChange`s to show instead of the toolkit's history.
+    """
+
+    def __init__(self, tools: Any = (), toolkit: Toolkit | None = None, changes: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self.tools: list[Tool] = _tools_of(tools)
+        self.toolkit = toolkit if toolkit is not None else (tools if hasattr(tools, "history") else None)
+        self._changes = list(changes)
+        self._facts: list[ToolFacts] | None = None
+        self._form: ToolForm | None = None
+        self._slot: Any = None
+
+    def facts(self) -> list[ToolFacts]:
+        """What is shown, gathered once for each view."""
+        if self._facts is None:
+            many = len(self.tools) > MANY_TOOLS
+            self._facts = [gather(tool, self._history(tool), every_provider=not many) for tool in self.tools]
+        return self._facts
+
+    def html(self) -> str:
+        return schema_html(self.facts())
+
+    def text(self) -> str:
+        return schema_text(self.facts())
+
+    def freeze(self) -> None:
+        if self._form is not None:
+            self._form.stop()
+        super().freeze()
+        self._form = self._slot = None
+
+    def _history(self, tool: Tool) -> list[Any]:
+        if self._changes:
+            return [change for change in self._changes if change.name == tool.name]
+        if self.toolkit is not None and tool.name in self.toolkit:
+            return list(self.toolkit.history(tool.name))
+        return []
+
+    def _build(self) -> Any:
+        import ipywidgets as widgets
+
+        top = pane(schema_html(self.facts(), actions=_try_button))
+        top.on_msg(lambda _widget, content, _buffers: self._clicked(content))
+        self._slot = widgets.VBox([])
+        return widgets.VBox([top, self._slot])
+
+    def _clicked(self, content: dict[str, Any]) -> None:
+        self._heard(content)
+        if content.get("type") == "try":
+            self.try_it(str(content.get("name")))
+
+    def try_it(self, name: str) -> ToolForm | None:
+        """Open a form for one of the tools below the tables of the live view; None where there is none to open."""
+        from .live_view import close_all
+        from .tool_form import ToolForm
+
+        tool = next((one for one in self.tools if one.name == name), None)
+        if tool is None or self._slot is None:
+            return None
+        old, self._slot.children = self._slot.children, ()
+        for widget in old:
+            close_all(widget)
+        self._form = ToolForm(tool, self.toolkit)
+        self._slot.children = (self._form.widget(),)
+        return self._form
+
+
+def _try_button(name: str) -> str:
+    return tag("button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try {name}")
+
+
+def _tools_of(tools: Any) -> list[Tool]:
+    from ..tools.definition import Tool
+    from ..tools.toolkit import Toolkit
+
+    if isinstance(tools, Toolkit):
+        return list(tools.tools())
+    if isinstance(tools, Tool) or callable(tools):
+        tools = [tools]
+    return list(Toolkit(tools).tools())
+
+
+def gather(tool: Tool, changes: Iterable[Any] = (), *, every_provider: bool = True) -> ToolFacts:
+    """Everything the view shows of one tool. What can't be made of it (a strict form, say) becomes a sentence."""
+    from ..openai.tokens import estimate_tool_tokens
+    from ..tools.adapters import to_anthropic, to_gemini, to_openai
+    from ..tools.linting import lint
+
+    makers: dict[str, Callable[[], Any]] = {
+        "OpenAI": lambda: to_openai([tool])[0],
+        "strict": lambda: to_openai([tool], strict=True)[0],
+        "Anthropic": lambda: to_anthropic([tool])[0],
+        "Gemini": lambda: to_gemini([tool])[0],
+        "MCP": lambda: mcp_form(tool),
+    }
+    if not every_provider:
+        makers = {"OpenAI": makers["OpenAI"]}
+    forms = {provider: _form_or_reason(make) for provider, make in makers.items()}
+    wire = forms["OpenAI"]
+    cost = estimate_tool_tokens(wire) if isinstance(wire, dict) else 0
+    return ToolFacts(tool, forms, cost, lint(tool), list(changes), lens_of(tool), tags_of(tool))
+
+
+def _form_or_reason(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except (ValueError, TypeError) as error:
+        return f"There is no such form of this tool: {error}"
+
+
+def mcp_form(tool: Tool) -> dict[str, Any]:
+    """The tool as an MCP server lists it."""
+    listed: dict[str, Any] = {"name": tool.name}
+    if tool.display_name:
+        listed["title"] = tool.display_name
+    listed |= {"description": tool.description, "inputSchema": tool.input_schema}
+    if tool.output_schema:
+        listed["outputSchema"] = tool.output_schema
+    if tool.annotations:
+        listed["annotations"] = tool.annotations
+    return listed
+
+
+def tags_of(tool: Tool) -> list[str]:
+    """What is particular about a tool, in words."""
+    said = []
+    if tool.source not in ("function", ""):
+        said.append(f"MCP server {tool.source[4:]}" if tool.source.startswith("mcp:") else tool.source)
+    if tool.needs_approval:
+        said.append("asks first" if tool.needs_approval is True else "may ask first")
+    if tool.strict:
+        said.append("strict")
+    if tool.main_thread:
+        said.append("main thread")
+    if tool.timeout:
+        said.append(f"at most {tool.timeout:g} s")
+    if tool.annotations.get("destructiveHint"):
+        said.append("may destroy")
+    elif tool.annotations.get("readOnlyHint"):
+        said.append("only reads")
+    return said
+
+
+def lens_of(tool: Tool) -> Lens:
+    """Where each part of the tool's schema was read."""
+    origins = [
+        Origin(
+            parameter=str(getattr(entry, "parameter", "") or ""),
+            part=str(entry.part),
+            source=str(entry.source),
+            text=str(entry.text or ""),
+            line=getattr(entry, "line", None),
+        )
+        for entry in getattr(tool, "provenance", None) or ()
+    ]
+    source, first_line = _source_of(tool)
+    return Lens(source, first_line, origins)
+
+
+def _source_of(tool: Tool) -> tuple[str, int]:
+    """The function's source and the number of its first line in its file or cell; ("", 1) where it can't be had."""
+    if tool.function is None:
+        return "", 1
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(tool.function))
+    except (OSError, TypeError):  # typed in a terminal, made by exec, or written in C
+        return "", 1
+    return "".join(lines), max(first, 1)
