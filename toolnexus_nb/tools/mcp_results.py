@@ -1,0 +1,176 @@
+"""What an MCP server gives back, made into a `ToolResult`: nothing is dropped, and the model gets text.
+
+The rules, in the order of the reference (`seeds-upstream.md` 3.4, rows 69 to 77):
+
+* Text blocks are joined by line breaks; in a failed result the non-blank ones by blank lines.
+* Structured content is the value for programs and people. Its JSON is added to the text unless the text already says it:
+  servers are asked to send it as text too, some send its one field, some send other words.
+* An embedded text resource gives its text; a link always gives a line with its address and type.
+* Images, sounds and binary resources are parts. Only a result with no text at all describes them in words.
+* A structured content that contradicts the listed output schema is reported in `metadata` and the server's notes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .results import ResultPart, ToolResult
+
+MISMATCH = "output_schema_mismatch"
+"""Key of `ToolResult.metadata` that says how a structured result differs from its schema."""
+
+
+def result_of_call(result: Any, metadata: dict[str, Any], output_schema: dict[str, Any] | None) -> ToolResult:
+    """An `mcp.types.CallToolResult` as a ToolResult; `metadata` is kept in it."""
+    texts, lines, parts = read_blocks(result.content)
+    structured = result.structured_content
+    if result.is_error:
+        said = [text for text in (*texts, *lines) if text.strip()]
+        if not said and structured is not None:
+            said = [_json(structured)]
+        return ToolResult(
+            output="\n\n".join(said) or "MCP tool returned an error",
+            is_error=True,
+            metadata=metadata,
+            parts=parts,
+            value=structured,
+        )
+    pieces = list(texts)
+    if structured is not None and not _already_said(structured, texts):
+        pieces.append(_json(structured))
+    pieces += lines
+    output = "\n".join(pieces)
+    if not output.strip() and parts:
+        output = "\n".join(describe_part(part) for part in parts)
+    if output_schema is not None and (difference := difference_to_schema(structured, output_schema)):
+        metadata = {**metadata, MISMATCH: difference}
+    return ToolResult(output=output, metadata=metadata, parts=parts, value=structured)
+
+
+def read_blocks(blocks: Sequence[Any]) -> tuple[list[str], list[str], list[ResultPart]]:
+    """(texts, lines about links, parts) of content blocks: text, image, audio, resource_link, resource."""
+    texts: list[str] = []
+    lines: list[str] = []
+    parts: list[ResultPart] = []
+    for block in blocks:
+        match block.type:
+            case "text":
+                texts.append(block.text)
+            case "image" | "audio":
+                parts.append(ResultPart(kind=block.type, mime_type=block.mime_type, data=_decoded(block.data)))
+            case "resource_link":
+                part = ResultPart(
+                    kind="link", mime_type=block.mime_type or "", uri=block.uri, name=block.title or block.name
+                )
+                parts.append(part)
+                lines.append(describe_part(part))
+            case "resource":
+                part = resource_part(block.resource)
+                parts.append(part)
+                if part.text is not None:
+                    texts.append(part.text)
+            case other:
+                texts.append(f"[content of a kind that is not known here: {other}]")
+    return texts, lines, parts
+
+
+def resource_part(contents: Any) -> ResultPart:
+    """Text or binary contents of a resource."""
+    mime_type = contents.mime_type or ""
+    text = getattr(contents, "text", None)
+    if text is not None:
+        return ResultPart(kind="resource", mime_type=mime_type or "text/plain", text=text, uri=contents.uri)
+    data = _decoded(contents.blob)
+    kind = mime_type.split("/")[0]
+    known = kind if kind in ("image", "audio") else "resource"
+    return ResultPart(kind=known, mime_type=mime_type or "application/octet-stream", data=data, uri=contents.uri)  # type: ignore[arg-type]
+
+
+def describe_part(part: ResultPart) -> str:
+    """One line about a part, for a model that cannot see it."""
+    if part.kind == "link":
+        name = f"{part.name}: " if part.name and part.name != part.uri else ""
+        return f"{name}{part.uri}" + (f" ({part.mime_type})" if part.mime_type else "")
+    size = f"{len(part.data)} bytes" if part.data is not None else f"{len(part.text or '')} characters"
+    where = f" at {part.uri}" if part.uri else ""
+    return f"{part.kind} ({part.mime_type}, {size}){where}"
+
+
+def result_of_resource(result: Any, metadata: dict[str, Any]) -> ToolResult:
+    """The contents of a resource that was read."""
+    parts = [resource_part(contents) for contents in result.contents]
+    pieces = [part.text if part.text is not None else describe_part(part) for part in parts]
+    return ToolResult(output="\n".join(pieces), metadata=metadata, parts=parts)
+
+
+def _decoded(data: str) -> bytes:
+    """The bytes of a base64 text; a server that sends something else is taken at its word."""
+    try:
+        return base64.b64decode(data, validate=False)
+    except (binascii.Error, ValueError):
+        return data.encode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _already_said(structured: Any, texts: Sequence[str]) -> bool:
+    """Whether the text blocks say the same as the structured content.
+
+    They do when the text is its JSON, or, for an object of one field, when they are the field: its text, its JSON, or one
+    block for each of its items.
+    """
+    values = [structured]
+    if isinstance(structured, dict) and len(structured) == 1:
+        values += structured.values()
+    whole = "\n".join(texts)
+    for value in values:
+        if value == whole or (isinstance(value, str) and value.strip() == whole.strip()):
+            return True
+        if _parses_to(whole, value):
+            return True
+        if isinstance(value, list) and len(value) == len(texts) and texts:
+            if all(text == item or _parses_to(text, item) for text, item in zip(texts, value, strict=True)):
+                return True
+    return False
+
+
+def _parses_to(text: str, value: Any) -> bool:
+    try:
+        return bool(json.loads(text) == value)
+    except ValueError:
+        return False
+
+
+def difference_to_schema(structured: Any, schema: dict[str, Any]) -> str:
+    """How a structured content differs from its schema, in a sentence; "" when it fits or the schema cannot be used.
+
+    Nothing is fetched: a reference to another document makes the schema unusable here.
+    """
+    import jsonschema
+    import referencing.exceptions
+    from referencing import Registry
+
+    if structured is None:
+        return "the tool has an output schema and gave no structured content"
+    try:
+        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        kind.check_schema(schema)
+        error = jsonschema.exceptions.best_match(kind(schema, registry=Registry()).iter_errors(structured))
+    except (
+        jsonschema.exceptions.SchemaError,
+        referencing.exceptions.Unresolvable,
+        RecursionError,
+        ValueError,
+        TypeError,
+    ):
+        return ""
+    if error is None:
+        return ""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
+    return f"structured content{f' at {where}' if where else ''}: {error.message[:300]}"

@@ -1,0 +1,428 @@
+"""`McpServer`: what a user holds of an MCP server, through all of its sessions. The rules are in prose at the top of `mcp.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..openai.errors import redact
+from .background import HAS_THREADS, background_loop, hop, sync_twin
+from .mcp_config import ServerSpec, unknown_names
+from .mcp_elicitation import Elicitation, answer
+from .mcp_errors import McpServerError, Refused, describe, http_advice, opening_error
+from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
+from .mcp_results import MISMATCH, result_of_call
+from .mcp_session import Session, close_at_exit, connect
+from .mcp_status import LogEntry, McpPrompt, McpResource, McpStatus
+from .mcp_stdio import Tail
+from .mcp_tools import make_tool, offered, tool_name
+from .results import ToolResult
+
+if TYPE_CHECKING:
+    from ..openai.types import Message
+    from .context import ToolContext
+    from .toolkit import Toolkit
+
+T = TypeVar("T")
+
+MOST_FAILED_RECONNECTS = 3
+_KEPT_LOGS = 200
+_SETTLE = 0.05
+"""Seconds to wait for more of the same when a server says that its list changed; some say it five times."""
+
+
+class McpServer:
+    """One MCP server of a toolkit. Made by `toolkit.add_mcp`; kept in `toolkit.servers`."""
+
+    def __init__(self, toolkit: Toolkit, spec: ServerSpec) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.logs: deque[LogEntry] = deque(maxlen=_KEPT_LOGS)
+        self.notes: list[str] = []
+        """What a person should know: an unknown name in a filter, a result that contradicts its schema, a question."""
+        self.last_error = ""
+        self._toolkit = weakref.ref(toolkit)
+        self._session: Session | None = None
+        self._stop_session: weakref.finalize[[Session], McpServer] | None = None
+        self._stderr = Tail()
+        self._listed: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self._opening = asyncio.Lock()
+        self._listing: asyncio.Task[None] | None = None
+        self._wanted_open = False
+        self._failures = 0
+        self._calls = self._failed = self._reopened = 0
+        self._seconds = 0.0
+
+    # --- what a person sees ---
+
+    @property
+    def state(self) -> str:
+        """open, closed, failed, lost or disabled; see `McpStatus`."""
+        if self.spec.disabled:
+            return "disabled"
+        if self._session is not None and self._session.is_open:
+            return "open"
+        if not self._wanted_open:
+            return "failed" if self._failures else "closed"
+        return "failed" if self._failures else "lost"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+    @property
+    def stderr(self) -> list[str]:
+        """The last lines the server wrote to stderr, secrets blanked; of this session, or of the last one."""
+        return [self._redacted(line) for line in self._stderr.lines]
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of its tools in the toolkit, in the server's order."""
+        return [self._names[name] for name in self._listed if name in self._names]
+
+    def status(self) -> McpStatus:
+        session = self._session
+        client = session.client if session is not None else None
+        info = client.server_info if client is not None else None
+        return McpStatus(
+            name=self.name,
+            state=self.state,
+            transport=session.transport if session is not None else self.spec.transport,
+            target=self._redacted(self.spec.target),
+            server_name=(info.title or info.name) if info else "",
+            version=(info.version or "") if info else "",
+            protocol=client.protocol_version if client is not None else "",
+            instructions=(client.instructions or "") if client is not None else "",
+            since=session.opened_at if session is not None and client is not None else None,
+            pid=session.process.pid if session is not None and session.process and client is not None else None,
+            tools=tuple(self.tools),
+            hidden=tuple(name for name in self._listed if name not in self._names),
+            calls=self._calls,
+            failed=self._failed,
+            seconds=self._seconds,
+            reopened=self._reopened,
+            last_error=self.last_error,
+            stderr=tuple(self.stderr[-10:]),
+            notes=tuple(self.notes),
+        )
+
+    def __str__(self) -> str:
+        status = self.status()
+        about = f" {status.server_name} {status.version}".rstrip() + "," if status.server_name else ""
+        tools = f"{len(status.tools)} tool{'s' if len(status.tools) != 1 else ''}"
+        return f"MCP server {self.name!r}:{about} {status.state}, {tools} ({status.transport}: {status.target})"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _redacted(self, text: str) -> str:
+        return redact(text, secrets=self.spec.secrets)
+
+    # --- opening and closing ---
+
+    async def open(self) -> None:
+        """Open the session if it is not open, and bring its tools into the toolkit. Raises McpServerError."""
+        await hop(self._open)
+
+    async def close(self) -> None:
+        """End the session and its process, take its tools out of the toolkit. A closed server stays closed."""
+        await hop(self._close)
+
+    async def reconnect(self) -> None:
+        """End the session and open a new one. Raises McpServerError."""
+        await hop(self._reconnect)
+
+    async def refresh(self) -> None:
+        """Read the list of tools again."""
+        await hop(self._refresh)
+
+    async def _open(self) -> None:
+        async with self._opening:
+            if self._session is not None and self._session.is_open:
+                return
+            self._take_list(await self._connect())
+
+    async def _open_apart(self) -> list[Any]:
+        """Open without touching the toolkit, and give the list of tools; a failure is a finding and an empty list."""
+        async with self._opening:
+            try:
+                return await self._connect()
+            except McpServerError as error:
+                self.note(str(error))
+                return []
+
+    async def _connect(self) -> list[Any]:
+        """Open a new session and list its tools, both within the time an opening may take. Raises McpServerError."""
+        self._wanted_open = True
+        if self._session is not None:
+            await self._session.close()
+        self._session = None
+        try:
+            self._session, listed = await self._connected()
+        except McpServerError as error:
+            self._failures += 1
+            self.last_error = str(error)
+            raise
+        self._failures = 0
+        if self._stop_session is not None:
+            self._stop_session.detach()
+        self._stop_session = weakref.finalize(self, _leave_soon, self._session)
+        self._stop_session.atexit = False
+        return listed
+
+    async def _connected(self) -> tuple[Session, list[Any]]:
+        close_at_exit()
+        deadline = asyncio.get_running_loop().time() + self.spec.open_timeout
+        session = await connect(self.spec, self._stderr, weakref.WeakMethod(self._myself), deadline)
+        try:
+            async with asyncio.timeout_at(deadline):
+                listed = await list_tools(session)
+        except BaseException as error:
+            await session.abandon()
+            if isinstance(error, Exception):
+                raise opening_error(self.spec, error, session.circumstances()) from error
+            raise
+        return session, listed
+
+    def _myself(self) -> McpServer:
+        return self
+
+    async def _close(self) -> None:
+        self._wanted_open = False
+        self._failures = 0
+        async with self._opening:
+            if self._listing is not None:
+                self._listing.cancel()
+            if self._session is not None:
+                await self._session.close()
+            self._take_list([])
+
+    async def _reconnect(self) -> None:
+        async with self._opening:
+            if self._session is not None:
+                await self._session.close()
+        self._failures = 0
+        await self._open()
+
+    async def _ready(self) -> Session:
+        """The open session; a lost one is opened again. Raises McpServerError."""
+        session = self._session
+        if session is not None and session.is_open:
+            return session
+        if not self._wanted_open:
+            raise McpServerError(
+                f"MCP server {self.name!r} is closed; open it with toolkit.add_mcp or `await server.reconnect()`.",
+                server=self.name,
+            )
+        if self._failures >= MOST_FAILED_RECONNECTS:
+            raise McpServerError(
+                f"MCP server {self.name!r} could not be opened again {self._failures} times, so it is not tried any more: "
+                f"{self.last_error} Then use `%toolnexus mcp reconnect {self.name}` or `await server.reconnect()`.",
+                server=self.name,
+            )
+        await self._open()
+        self._reopened += 1
+        assert self._session is not None
+        return self._session
+
+    # --- its tools ---
+
+    async def _refresh(self) -> None:
+        session = await self._ready()
+        self._take_list(await list_tools(session))
+
+    def _take_list(self, listed: Iterable[Any]) -> None:
+        """Make the toolkit's tools of this server be what the server lists, in its order; what is unchanged stays."""
+        before = self._listed
+        self._listed = {tool.name: tool for tool in listed}
+        toolkit = self._toolkit()
+        if toolkit is None:
+            return
+        for name in [name for name in self._names if name not in self._listed]:
+            toolkit.remove(self._names.pop(name))
+        for name, tool in self._listed.items():
+            if not offered(self.spec, name) or (name in self._names and before.get(name) == tool):
+                continue
+            if name not in self._names:
+                self._names[name] = tool_name(self.name, name, toolkit.names)
+            toolkit.register(make_tool(self, tool, self._names[name]))
+        if self._listed:
+            for name in unknown_names(self.spec, self._listed):
+                self.note(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
+
+    def note(self, text: str) -> None:
+        """Keep a remark for the person, once; the toolkit's findings hold it too."""
+        text = self._redacted(text)
+        if text not in self.notes:
+            self.notes.append(text)
+            toolkit = self._toolkit()
+            if toolkit is not None:
+                toolkit.findings.append(text)
+
+    # --- what the server says by itself (called by the session) ---
+
+    def on_log(self, level: str, logger: str | None, data: Any) -> None:
+        self.logs.append(LogEntry(time.time(), level, logger, data))
+
+    def on_change(self, what: str) -> None:
+        if what == "tools" and (self._listing is None or self._listing.done()):
+            self._listing = asyncio.get_running_loop().create_task(_refresh_soon(weakref.ref(self)))
+
+    async def on_elicitation(self, params: Any) -> Any:
+        from mcp.types import ElicitResult
+
+        question = Elicitation(
+            server=self.name,
+            message=params.message,
+            schema=getattr(params, "requested_schema", None) or {},
+            url=getattr(params, "url", None),
+        )
+        try:
+            given, remark = await answer(self.spec.elicitation, question)
+        except Exception as error:
+            given, remark = (
+                None,
+                f"{self.name} asked {params.message!r}, and the answering function failed: {describe(error)}",
+            )
+        self.note(remark)
+        if given is None or given is False:
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content=given if isinstance(given, dict) else None)
+
+    # --- calls ---
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, *, context: ToolContext | None = None
+    ) -> ToolResult:
+        """Call a tool by the server's own name for it. Failures are error results; only a cancellation is raised."""
+        return await hop(lambda: self._call(tool, dict(arguments or {}), context))
+
+    async def _call(self, tool: str, arguments: dict[str, Any], context: ToolContext | None) -> ToolResult:
+        started = time.monotonic()
+        metadata = {"server": self.name, "tool": tool}
+        try:
+            result = await self._try_call(tool, arguments, context, metadata)
+        except McpServerError as error:
+            result = ToolResult.error(str(error), metadata=metadata)
+        finally:
+            self._calls += 1
+            self._seconds += time.monotonic() - started
+        if result.is_error:
+            self._failed += 1
+            self.last_error = result.output
+        if MISMATCH in result.metadata:
+            self.note(f"MCP server {self.name!r}, tool {tool!r}: {result.metadata[MISMATCH]}")
+        return result
+
+    async def _try_call(
+        self, tool: str, arguments: dict[str, Any], context: ToolContext | None, metadata: dict[str, Any]
+    ) -> ToolResult:
+        session = await self._ready()
+        limit = self.spec.call_timeout
+        if context is not None and context.deadline is not None:
+            limit = min(limit, max(0.0, context.deadline - time.monotonic()))
+        running_call = True
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            if context is not None and running_call:  # it may arrive after the result
+                context.report(progress, total, message)
+
+        try:
+            answered = await session.request(
+                lambda client: client.call_tool(tool, arguments, progress_callback=on_progress),
+                limit=limit,
+                doing=f"the call of {tool!r}",
+            )
+        except TimeoutError:
+            return ToolResult.error(
+                f"MCP server {self.name!r} did not answer the call of {tool!r} within {limit:.3g} s, so the call was cancelled; "
+                "the session stays open. A longer time is given with timeout=.",
+                metadata=metadata,
+            )
+        except Refused as refusal:
+            return ToolResult.error(self._why_refused(tool, refusal), metadata=metadata)
+        finally:
+            running_call = False
+        listed = self._listed.get(tool)
+        return result_of_call(answered, metadata, listed.output_schema if listed is not None else None)
+
+    def _why_refused(self, tool: str, refusal: Refused) -> str:
+        """The sentence for a call that was answered with an error instead of a result."""
+        said = self._redacted(describe(refusal.error)).rstrip(".")
+        bad = next((reply.status for reply in refusal.replies if reply.status >= 400), None)
+        if bad is not None:
+            return (
+                f"MCP server {self.name!r} answered the call of {tool!r} with HTTP {bad} ({said}). {http_advice(bad)}"
+            )
+        if tool not in self._listed:
+            names = ", ".join(self.tools) or "none"
+            return f"MCP server {self.name!r} does not offer {tool!r} (any more): {said}. Its tools now: {names}."
+        data = getattr(refusal.error, "data", None)
+        more = f" ({self._redacted(str(data))})" if data else ""
+        return f"MCP server {self.name!r} refused the call of {tool!r}: {said}{more}."
+
+    # --- resources and prompts ---
+
+    async def resources(self) -> list[McpResource]:
+        """What the server lets read: its resources, then its resource templates. Raises McpServerError."""
+        return await hop(lambda: self._ask(list_resources))
+
+    async def read(self, uri: str) -> ToolResult:
+        """Read a resource: its text as output, its contents as parts. Raises McpServerError."""
+        return await hop(lambda: self._ask(lambda session: read_resource(session, uri)))
+
+    async def prompts(self) -> list[McpPrompt]:
+        """The prompts the server offers. Raises McpServerError."""
+        return await hop(lambda: self._ask(list_prompts))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> list[Message]:
+        """A prompt filled in: messages that can be put into a chat. Raises McpServerError."""
+        return await hop(lambda: self._ask(lambda session: get_prompt(session, name, dict(arguments or {}))))
+
+    async def _ask(self, make: Callable[[Session], Awaitable[T]]) -> T:
+        try:
+            return await make(await self._ready())
+        except Refused as refusal:
+            said = self._redacted(describe(refusal.error)).rstrip(".")
+            raise McpServerError(f"MCP server {self.name!r} refused: {said}.", server=self.name) from refusal.error
+        except TimeoutError as error:
+            limit = self.spec.call_timeout
+            raise McpServerError(
+                f"MCP server {self.name!r} did not answer within {limit:g} s.", server=self.name
+            ) from error
+
+    open_sync = sync_twin(open)
+    close_sync = sync_twin(close)
+    reconnect_sync = sync_twin(reconnect)
+    refresh_sync = sync_twin(refresh)
+    call_sync = sync_twin(call)
+    resources_sync = sync_twin(resources)
+    read_sync = sync_twin(read)
+    prompts_sync = sync_twin(prompts)
+    prompt_sync = sync_twin(prompt)
+
+
+def _leave_soon(session: Session) -> None:
+    """End the session of a server nobody holds any more; called by the garbage collector, in whatever thread."""
+    if HAS_THREADS:
+        background_loop().call_soon_threadsafe(session.leave_soon)
+    else:
+        session.leave_soon()
+
+
+async def _refresh_soon(find: weakref.ref[McpServer]) -> None:
+    await asyncio.sleep(_SETTLE)
+    server = find()
+    if server is None or not server.is_open:
+        return
+    try:
+        await server._refresh()
+    except (McpServerError, Refused, TimeoutError) as error:
+        server.note(
+            f"MCP server {server.name!r} said that its tools changed, and could not list them: {describe(error)}"
+        )

@@ -1,0 +1,446 @@
+"""One MCP session: the task that owns it, and requests made through it. Everything here runs on the background loop.
+
+The rules of the SDK this follows: a `mcp.Client` must be entered and left by the same task, since it holds anyio cancel
+scopes; it may be used by any task of its loop meanwhile. So each session has one *owner task* that enters the transport and
+the client, says "ready", waits until it is told to stop or the server is gone, and leaves both again. It is never
+cancelled from outside: a cancel scope inside it is, which anyio unwinds in order.
+
+A request races the owner: when the connection breaks, some transports fail in the owner and leave the request waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from typing import Any, Protocol, TypeVar
+
+from .background import submit
+from .mcp_config import ServerSpec
+from .mcp_errors import Circumstances, McpServerError, Refused, Reply, cause_of, lost_error, opening_error
+from .mcp_http import HttpLog, http_transport, replies_to_this, sse_transport
+from .mcp_stdio import ServerProcess, Tail, stdio_transport
+
+T = TypeVar("T")
+
+_MOST_PAGES = 1000
+_CLEAN_UP = 0.2
+"""Seconds a cancelled request gets to send its cancel."""
+_FALL_BACK_TO_SSE = frozenset({400, 404, 405, 406, 415, 501})
+"""Answers of servers that know only the older transport (specification 2025-11-25, transports, backwards compatibility)."""
+
+
+running: set[Session] = set()
+"""Sessions whose owner task lives; asyncio itself holds tasks only weakly."""
+
+
+class Listener(Protocol):
+    """Who hears what a server says by itself. Held weakly, so that an unused server object can be collected."""
+
+    def on_log(self, level: str, logger: str | None, data: Any) -> None: ...
+    def on_change(self, what: str) -> None: ...
+    async def on_elicitation(self, params: Any) -> Any: ...
+
+
+class Session:
+    """A connection from its opening to its end.
+
+    `find_listener` gives the listener while it lives. `mode` is the SDK's: "auto" asks with the newest protocol first,
+    "legacy" starts with the older handshake.
+    """
+
+    def __init__(
+        self, spec: ServerSpec, transport: str, mode: str, stderr: Tail, find_listener: Callable[[], Listener | None]
+    ) -> None:
+        self.spec = spec
+        self.transport = transport
+        self.mode = mode
+        self.client: Any = None
+        self.process = ServerProcess(stderr) if transport == "stdio" else None
+        self.http = HttpLog()
+        self.opened_at = 0.0
+        self._find_listener = find_listener
+        self._leave = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._owner: asyncio.Task[None] | None = None
+        self._scope: Any = None
+        self._error: BaseException | None = None
+        self._clocks: set[asyncio.Timeout] = set()
+
+    # --- life ---
+
+    @property
+    def is_open(self) -> bool:
+        return self.client is not None and not self._leave.is_set() and not self.http.session_ended
+
+    async def open(self) -> None:
+        """Connect and shake hands. Raises what the transport or the SDK raised; nothing is left behind then."""
+        self._owner = asyncio.create_task(self._own(), name=f"mcp-{self.spec.name}")
+        running.add(self)
+        self._owner.add_done_callback(lambda _: running.discard(self))
+        try:
+            await asyncio.shield(self._ready)
+        except BaseException:
+            await self.abandon()
+            raise
+
+    async def abandon(self) -> None:
+        """End a session that did not get ready, wherever it is in its opening."""
+        if self.process is not None:
+            self.process.hurry = True
+        self._leave.set()
+        if self._scope is not None:
+            self._scope.cancel()
+        await self._wait_for_owner()
+
+    async def close(self) -> None:
+        """Leave in order; returns when the process, the connection and the owner task are gone."""
+        self._leave.set()
+        await self._wait_for_owner()
+
+    def leave_soon(self) -> None:
+        """The same without waiting; on the loop's thread."""
+        self._leave.set()
+
+    async def _wait_for_owner(self) -> None:
+        if self._owner is not None and self._owner is not asyncio.current_task():
+            await asyncio.wait([self._owner], timeout=10)
+
+    async def _own(self) -> None:
+        import anyio
+
+        try:
+            with anyio.CancelScope() as self._scope:
+                if self._leave.is_set():
+                    return  # given up before this task had its first turn
+                async with AsyncExitStack() as stack:
+                    self.client = await self._connect(stack)
+                    self.opened_at = time.time()
+                    if not self._ready.done():
+                        self._ready.set_result(None)
+                    await self._leave.wait()
+                    self.client = None
+        except BaseException as error:
+            self._error = error
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
+        finally:
+            self.client = None
+            self._leave.set()
+            self._closed.set()
+            if not self._ready.done():
+                self._ready.set_exception(cause_of(self._error) if self._error else ConnectionError("closed"))
+                self._ready.exception()  # seen, so that asyncio does not warn when nobody waits any more
+
+    async def _connect(self, stack: AsyncExitStack) -> Any:
+        from mcp import Client
+
+        client = Client(
+            self._reachable(),
+            mode=self.mode,
+            logging_callback=self._on_log,
+            log_level=self.spec.log_level or "info",  # type: ignore[arg-type]
+            message_handler=self._on_message,
+            elicitation_callback=self._on_elicitation if self.spec.elicitation is not None else None,
+            client_info=_client_info(),
+        )
+        await stack.enter_async_context(client)
+        # The SDK raises when a result contradicts its output schema, and the result is lost. It is kept and compared by
+        # `mcp_results`, which reports the difference.
+        setattr(client.session, "validate_tool_result", _accept_result)  # noqa: B010
+        await self._ask_for_logs(client)
+        self._listen_for_changes(client, stack)
+        return client
+
+    def _reachable(self) -> Any:
+        """What `mcp.Client` is to connect to."""
+        if self.transport == "in process":
+            return _server_object(self.spec.server)
+        if self.transport == "sse":
+            return sse_transport(self.spec, self.http)
+        if self.transport == "http":
+            return http_transport(self.spec, self.http)
+        assert self.process is not None
+        return stdio_transport(self.spec, self.process, self._leave.set)
+
+    # --- requests ---
+
+    async def request(self, make: Callable[[Any], Awaitable[T]], *, limit: float | None, doing: str) -> T:
+        """Await `make(client)`. Cancelling it cancels the request at the server and keeps the session.
+
+        Raises TimeoutError after `limit` seconds, McpServerError when the server goes away, Refused when it says no.
+        """
+        client = self.client
+        if client is None or not self.is_open:
+            raise await self._lost(doing)
+        replies: list[Reply] = []
+        token = replies_to_this.set(replies)
+        try:
+            work = asyncio.ensure_future(make(client))
+        finally:
+            replies_to_this.reset(token)
+        gone = asyncio.ensure_future(self._closed.wait())
+        try:
+            async with self._clock(limit):
+                await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
+            error = None if not work.done() or work.cancelled() else work.exception()
+            if not work.done() or self._connection_broke(error):
+                raise await self._lost(doing) from (self._error or error)
+            if isinstance(error, Exception):
+                raise Refused(cause_of(error), replies) from error
+            return work.result()
+        finally:
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.wait([work, gone], timeout=_CLEAN_UP)
+
+    def _connection_broke(self, error: BaseException | None) -> bool:
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        if self.http.session_ended:
+            return error is not None
+        return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+
+    async def _lost(self, doing: str) -> McpServerError:
+        """Let the owner unwind (that is when the exit code is known), and say what happened."""
+        self._leave.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 if self.process is None else 4):
+                await self._closed.wait()
+        return lost_error(self.spec, self.circumstances(), doing)
+
+    def circumstances(self, replies: list[Reply] | None = None) -> Circumstances:
+        process = self.process
+        return Circumstances(
+            exit_code=process.exit_code if process else None,
+            stderr=process.stderr.lines if process else (),
+            noise=process.noise.lines if process else (),
+            replies=tuple(replies if replies is not None else self.http.replies),
+        )
+
+    @contextmanager
+    def _no_clock(self) -> Iterator[None]:
+        """Stop the clocks of all running requests while a person is asked: their time is not the server's."""
+        now = asyncio.get_running_loop().time()
+        left = {clock: deadline - now for clock in self._clocks if (deadline := clock.when()) is not None}
+        for clock in left:
+            clock.reschedule(None)
+        try:
+            yield
+        finally:
+            now = asyncio.get_running_loop().time()
+            for clock, seconds in left.items():
+                if clock in self._clocks:
+                    clock.reschedule(now + seconds)
+
+    def _clock(self, limit: float | None) -> _Clock:
+        return _Clock(self._clocks, limit)
+
+    async def every_page(self, method: str, items: str) -> list[Any]:
+        """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error, not a hang."""
+        limit = self.spec.open_timeout
+        found: list[Any] = []
+        seen: set[str] = set()
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self.request(
+                lambda client, cursor=cursor: getattr(client, method)(cursor=cursor, cache_mode="refresh"),  # type: ignore[misc]
+                limit=limit,
+                doing=method,
+            )
+            found += getattr(page, items)
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+            if cursor in seen:
+                raise McpServerError(f"MCP server {self.spec.name!r} repeats a page of {method}", server=self.spec.name)
+            seen.add(cursor)
+        raise McpServerError(
+            f"MCP server {self.spec.name!r} has more than {_MOST_PAGES} pages in {method}", server=self.spec.name
+        )
+
+    # --- what the server says by itself ---
+
+    async def _on_log(self, params: Any) -> None:
+        if (listener := self._find_listener()) is not None:
+            listener.on_log(params.level, params.logger, params.data)
+
+    async def _on_message(self, message: Any) -> None:
+        method = getattr(message, "method", "")
+        if method.endswith("/list_changed") and (listener := self._find_listener()) is not None:
+            listener.on_change(method.split("/")[1])
+
+    async def _on_elicitation(self, context: Any, params: Any) -> Any:
+        from mcp.types import ElicitResult
+
+        listener = self._find_listener()
+        if listener is None:
+            return ElicitResult(action="cancel")
+        with self._no_clock():
+            return await listener.on_elicitation(params)
+
+    async def _ask_for_logs(self, client: Any) -> None:
+        """Older connections say the level once; newer ones with each request (`log_level=` above)."""
+        level = self.spec.log_level
+        if level is None or client.server_capabilities.logging is None or client.session.discover_result is not None:
+            return
+        from mcp import MCPError
+        from mcp.types import EmptyResult, SetLevelRequest, SetLevelRequestParams
+
+        with suppress(MCPError):  # a server that refuses still works; its logs come at its own level
+            params = SetLevelRequestParams(level=level)  # type: ignore[arg-type]
+            await client.session.send_request(SetLevelRequest(params=params), EmptyResult)
+
+    def _listen_for_changes(self, client: Any, stack: AsyncExitStack) -> None:
+        """Newer connections tell changes only to those who listen; older ones by notification (`_on_message`)."""
+        tools = client.server_capabilities.tools
+        if client.session.discover_result is None or tools is None or not tools.list_changed:
+            return
+        task = asyncio.create_task(self._listen(client), name=f"mcp-{self.spec.name}-changes")
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.wait([task], timeout=1)
+
+        stack.push_async_callback(end)
+
+    async def _listen(self, client: Any) -> None:
+        from mcp import MCPError
+        from mcp.client.subscriptions import SubscriptionLost
+
+        for pause in (0.2, 1.0, 5.0, 30.0):
+            try:
+                async with client.listen(tools_list_changed=True) as subscription:
+                    async for _ in subscription:
+                        if (listener := self._find_listener()) is not None:
+                            listener.on_change("tools")
+                        listener = None
+                return  # the server closed it in order
+            except (SubscriptionLost, TimeoutError):
+                await asyncio.sleep(pause)
+            except (MCPError, RuntimeError):
+                return  # it does not offer this; `refresh()` and a reconnect still see changes
+
+
+class _Clock:
+    """A time limit that is known to the session, so that it can be stopped while a person is asked."""
+
+    def __init__(self, clocks: set[asyncio.Timeout], limit: float | None) -> None:
+        self._clocks = clocks
+        self._timeout = asyncio.timeout(limit)
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+        self._clocks.add(self._timeout)
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        self._clocks.discard(self._timeout)
+        return await self._timeout.__aexit__(*error)
+
+
+async def _accept_result(name: str, result: Any) -> None:
+    return None
+
+
+def _client_info() -> Any:
+    from mcp.types import Implementation
+
+    from .. import __version__
+
+    return Implementation(name="toolnexus_nb", version=__version__)
+
+
+def _server_object(server: Any) -> Any:
+    """An SDK server, or the one inside a FastMCP object."""
+    from mcp.server import MCPServer, Server
+
+    if isinstance(server, MCPServer | Server):
+        return server
+    inner = getattr(server, "_mcp_server", None)
+    if isinstance(inner, Server):
+        return inner
+    kind = type(server).__name__
+    raise TypeError(f"server= takes an MCPServer (from mcp.server import MCPServer) or a FastMCP object, not {kind}")
+
+
+async def connect(
+    spec: ServerSpec, stderr: Tail, find_listener: Callable[[], Listener | None], deadline: float
+) -> Session:
+    """Open a session in whatever way the server understands, until `deadline` on the loop's clock.
+
+    A process that ends on the newest protocol's first question is started once more with the older handshake (some
+    servers end on any message they do not know). An address that refuses Streamable HTTP is tried with SSE.
+    Raises McpServerError that says why the first way failed.
+    """
+    failure: McpServerError | None = None
+    for transport, mode in _ways(spec):
+        stderr.clear()
+        session = Session(spec, transport, mode, stderr, find_listener)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await session.open()
+            return session
+        except Exception as error:
+            if failure is None or transport == "stdio":
+                failure = opening_error(spec, error, session.circumstances())
+                failure.__cause__ = error
+            if isinstance(error, TimeoutError) or not _another_way(session):
+                break
+    assert failure is not None
+    raise failure
+
+
+def _ways(spec: ServerSpec) -> list[tuple[str, str]]:
+    """(transport, mode) in the order they are tried."""
+    if spec.command:
+        return [("stdio", "auto"), ("stdio", "legacy")]
+    if spec.url:
+        return [("sse", "auto")] if spec.transport == "sse" else [("http", "auto"), ("sse", "auto")]
+    return [("in process", "auto")]
+
+
+def _another_way(failed: Session) -> bool:
+    """Whether it failed in a way that the next one of `_ways` may mend."""
+    process = failed.process
+    if process is not None:
+        return process.exit_code is not None
+    bad = {reply.status for reply in failed.http.replies if reply.status >= 400}
+    return bool(bad) and bad <= _FALL_BACK_TO_SSE
+
+
+# --- the interpreter's end ---------------------------------------------------------------------------------------------
+
+_exit_watched_in: int | None = None
+
+
+def close_at_exit() -> None:
+    """See to it that the interpreter's end closes what is open; once in each process (a fork must not close its parent's)."""
+    global _exit_watched_in
+    if _exit_watched_in != os.getpid():
+        _exit_watched_in = os.getpid()
+        atexit.register(_close_all, os.getpid())
+
+
+def _close_all(pid: int) -> None:
+    sessions = list(running)
+    if pid != os.getpid() or not sessions:
+        return
+    for session in sessions:
+        if session.process is not None:
+            session.process.hurry = True
+
+    async def close() -> None:
+        await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+
+    try:
+        submit(close()).result(timeout=3)
+    except Exception:  # whatever the state of the loop at this point, the processes still have to end
+        pass
+    for session in sessions:
+        if session.process is not None:
+            session.process.end_now()
