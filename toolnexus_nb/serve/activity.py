@@ -1,0 +1,57 @@
+"""What the server is doing, for the card in the notebook and for the log: how many requests, which calls."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+log = logging.getLogger("toolnexus_nb.serve")
+
+_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCall:
+    """One tool call that somebody else asked for. `seconds` is the tool's own time; `at` a Unix time."""
+
+    tool: str
+    seconds: float
+    state: str
+    """done, failed, cancelled or denied"""
+    through: str
+    """chat (the completions endpoint) or mcp"""
+    at: float = field(default_factory=time.time)
+
+
+@dataclass
+class Activity:
+    """Counters and the last calls. Written on the server's loop, read from anywhere."""
+
+    requests: int = 0
+    running: int = 0
+    failed: int = 0
+    calls: deque[ServedCall] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    watchers: list[Callable[[], None]] = field(default_factory=list)
+    """Called after each change, on the server's loop; must be quick and must not raise."""
+
+    def began(self) -> None:
+        self.requests += 1
+        self.running += 1
+        self._tell()
+
+    def ended(self, *, failed: bool) -> None:
+        self.running -= 1
+        self.failed += failed
+        self._tell()
+
+    def called(self, call: ServedCall) -> None:
+        self.calls.append(call)
+        log.info("%s: %s %s in %.2f s", call.through, call.tool, call.state, call.seconds)
+        self._tell()
+
+    def _tell(self) -> None:
+        for watcher in list(self.watchers):
+            watcher()
