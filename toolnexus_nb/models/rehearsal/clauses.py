@@ -1,0 +1,98 @@
+"""Cutting a prompt into clauses that each ask for one tool, never finer than the tools tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .choosing import Match, choose
+from .cues import VALUES
+from .offers import Offer
+from .reading import Reading
+
+_AFTERWARDS = frozenset(("then", "afterwards", "afterward", "finally", "next"))
+_SOFT = frozenset(("and", ",", "also", "plus", "but", "while"))
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A piece of the prompt and the tool it asks for."""
+
+    reading: Reading
+    match: Match
+
+
+def clauses(offers: list[Offer], reading: Reading) -> list[Clause]:
+    """The clauses of a prompt that ask for a tool. What asks for none is read together with its neighbour."""
+    pieces = _sentences(reading)
+    if not pieces:
+        return []
+    whole = _clause(offers, reading)
+    found: list[Clause] = []
+    for piece in pieces:
+        found.extend(_split(offers, piece))
+    merged = _merged(offers, reading, pieces) if len(pieces) > 1 and len(found) <= 1 else []
+    if merged:
+        return merged
+    if len(found) > 1:
+        return found
+    return [whole] if whole is not None else found
+
+
+def _clause(offers: list[Offer], reading: Reading) -> Clause | None:
+    found = choose(offers, reading)
+    return Clause(reading, found) if found is not None else None
+
+
+def _sentences(reading: Reading) -> list[Reading]:
+    """Pieces between ".", "?", "!", ";", line ends and "then"."""
+    pieces: list[Reading] = []
+    begin = 0
+    tokens = reading.tokens
+    for at, token in enumerate(tokens):
+        ends = token.kind == "mark" and token.text in ".?!;"
+        then = token.kind == "word" and token.lower in _AFTERWARDS and at > begin and _new_order(reading, at)
+        if ends or then or (at > begin and "\n" in reading.text[tokens[at - 1].end : token.start]):
+            if at > begin:
+                pieces.append(reading.slice(begin, at))
+            begin = at if not ends and not then else at + 1
+    if begin < len(tokens):
+        pieces.append(reading.slice(begin, len(tokens)))
+    return [piece for piece in pieces if any(token.kind != "mark" for token in piece.tokens)]
+
+
+def _new_order(reading: Reading, at: int) -> bool:
+    after = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
+    return after is not None and after.kind != "mark"
+
+
+def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
+    """A sentence cut at "and" and commas, as long as both sides ask for a tool of their own."""
+    for at in range(1, len(reading.tokens) - 1):
+        token = reading.tokens[at]
+        if token.lower not in _SOFT or token.kind not in ("word", "mark"):
+            continue
+        left, right = reading.slice(0, at), reading.slice(at + 1, len(reading.tokens))
+        if not _says_something(left) or not _says_something(right):
+            continue
+        one, other = _clause(offers, left), _clause(offers, right)
+        if one is None or other is None:
+            continue
+        rest = _split(offers, right)
+        nearest = rest[0].match if rest else other.match
+        if one.match.offer.name == nearest.offer.name and (one.match.filled.missing or nearest.filled.missing):
+            continue
+        return [one, *(rest or [other])]
+    whole = _clause(offers, reading)
+    return [whole] if whole is not None else []
+
+
+def _says_something(reading: Reading) -> bool:
+    return any(token.kind == "word" for token in reading.tokens)
+
+
+def _merged(offers: list[Offer], reading: Reading, pieces: list[Reading]) -> list[Clause]:
+    """Sentences of which one asks and the others give the details, read as one."""
+    whole = _clause(offers, reading)
+    if whole is None:
+        return []
+    return [whole] if any(token.kind in VALUES for token in reading.tokens) or len(pieces) > 1 else []

@@ -1,0 +1,105 @@
+"""Where a value stands in a prompt, and which parameter its neighbours speak for."""
+
+from __future__ import annotations
+
+import re
+
+from .lexicon import PREPOSITIONS
+from .offers import Parameter
+from .reading import Reading, Token
+from .words import kinship, worth
+
+VALUES = frozenset(("name", "number", "quote", "date", "time", "email", "url", "path", "list", "id"))
+
+# Words that may stand between a parameter's name and its value without parting them.
+_LINKS = frozenset("of is are was be the a an as to = : equal equals equalling being value set at with its about around".split())
+_JOINTS = frozenset(("and", "or", "&", "plus", "as", "well"))
+
+
+def weak(stem_: str) -> bool:
+    """A stem that too many parameters share to speak for one of them."""
+    return worth(stem_) == 0 or stem_.isdigit()
+
+
+def _nearness(token: Token, stems: frozenset[str]) -> float:
+    words = [token.stem] if token.kind == "word" else []
+    return max((kinship(word, other) for word in words for other in stems if not weak(other)), default=0.0)
+
+
+def cue(reading: Reading, start: int, end: int, parameter: Parameter) -> float:
+    """How strongly the words around tokens start..end name the parameter: 3 right before, 2.5 right after, 0 not at all."""
+    strong = _beside(reading, start, end, parameter.name_stems)
+    hint = _beside(reading, start, end, parameter.hint_stems)
+    return max(strong, 0.5 * hint) + 0.2 * min(strong, hint)
+
+
+def _beside(reading: Reading, start: int, end: int, stems: frozenset[str]) -> float:
+    if not stems:
+        return 0.0
+    best, far = 0.0, 0.0
+    for at in range(start - 1, max(start - 9, -1), -1):
+        token = reading.tokens[at]
+        if token.kind in VALUES or token.text in ".;?!" or far > 2:
+            break
+        if token.lower in _LINKS:
+            continue
+        near = _nearness(token, stems)
+        if near >= 0.7:
+            best = 3.0 * near - 0.5 * far
+            break
+        far += 0.5 if token.kind == "mark" else 1
+    far = 0.0
+    for at in range(end, min(end + 4, len(reading.tokens))):
+        token = reading.tokens[at]
+        if token.kind in VALUES or token.kind == "mark" or token.lower in _JOINTS or token.lower in PREPOSITIONS or far > 2:
+            break
+        near = _nearness(token, stems)
+        if near >= 0.7:
+            return max(best, 2.5 * near - 0.5 * far)
+        far += 1
+    return best
+
+
+def preposition(reading: Reading, start: int, parameter: Parameter) -> float:
+    """1.5 when the word before the value is one that feeds such parameters ("from Berlin" -> origin), 0.8 by its description."""
+    at = start - 1
+    while at >= 0 and reading.tokens[at].lower in ("the", "a", "an", "my", "our", "city", "country", "named", "called"):
+        if reading.tokens[at].lower in ("named", "called"):
+            break
+        at -= 1
+    if at < 0:
+        return 0.0
+    fed = PREPOSITIONS.get(reading.tokens[at].lower)
+    if not fed:
+        return 0.0
+    if fed & set(parameter.words):
+        return 1.5
+    described = set(re.findall(r"[a-z]+", parameter.description.lower()))
+    return 0.8 if fed & described else 0.0
+
+
+def companions(reading: Reading, at: int) -> list[int]:
+    """The positions of the values said in one breath with this one: "Oslo, Rome and Paris" -> all three."""
+    kind = reading.tokens[at].kind
+    run = [at]
+    for step in (-1, 1):
+        here = at
+        while True:
+            nxt = here + step
+            joined = False
+            while 0 <= nxt < len(reading.tokens) and _parts_values(reading, nxt, kind):
+                joined = joined or reading.tokens[nxt].text == "," or reading.tokens[nxt].lower in ("and", "or", "&", "versus", "vs")
+                nxt += step
+            if not (0 <= nxt < len(reading.tokens)) or reading.tokens[nxt].kind != kind or not joined or abs(nxt - here) > 5:
+                break
+            run.append(nxt)
+            here = nxt
+    return sorted(run)
+
+
+def _parts_values(reading: Reading, at: int, kind: str) -> bool:
+    token = reading.tokens[at]
+    if token.text == "," or token.lower in ("and", "or", "&", "as", "well", "versus", "vs", "also", "then", "the", "in", "of", "for", "from", "at", "to"):
+        return True
+    # "4 seconds and 10 seconds", "five meters, 6 meters"
+    return kind == "number" and token.kind == "word" and at > 0 and reading.tokens[at - 1].kind == "number"

@@ -1,0 +1,221 @@
+"""From a prompt to the calls it asks for: one, several side by side, or one that needs another's result."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .candidates import candidates
+from .choosing import Match, choose, match
+from .clauses import clauses
+from .cues import companions
+from .filling import Filled
+from .lexicon import POINTING
+from .offers import Offer, Parameter
+from .reading import Reading
+
+MOST_CALLS = 12
+"""Calls planned for one prompt; a list of cities longer than this is cut."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Stands for the result of an earlier step, by its number."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call to make. `arguments` may hold `Earlier`; `missing` is what the prompt does not say."""
+
+    offer: Offer
+    arguments: dict[str, Any]
+    missing: tuple[Parameter, ...] = ()
+    match: Match | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """The steps whose results this one takes."""
+        return frozenset(value.step for value in self.arguments.values() if isinstance(value, Earlier))
+
+
+def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
+    """The calls a prompt asks for, in its order; empty when no tool fits."""
+    steps: list[Step] = []
+    for clause in clauses(offers, reading):
+        found = clause.match
+        if steps:
+            chained = _chained(found, clause.reading, steps)
+            if chained is not None:
+                steps.append(chained)
+                continue
+            found = _shared(found, steps)
+        steps.extend(spread(found, clause.reading))
+    return _without_repeats(steps)[:MOST_CALLS]
+
+
+def _without_repeats(steps: list[Step]) -> list[Step]:
+    kept: list[Step] = []
+    for step in steps:
+        if not any(other.offer.name == step.offer.name and other.arguments == step.arguments for other in kept):
+            kept.append(step)
+    return kept
+
+
+# --- one clause, several calls
+
+
+def spread(found: Match, reading: Reading) -> list[Step]:
+    """One step, or one for each value where the prompt lists several and the tool takes one: "weather in Oslo and Paris"."""
+    filled = found.filled
+    lists: dict[str, list[Any]] = {}
+    for parameter in found.offer.parameters:
+        source = filled.sources.get(parameter.name, frozenset())
+        if parameter.kind in ("array", "object", "boolean") or not source:
+            continue
+        values = list(_alternatives(parameter, filled, reading))
+        if len(values) > 1:
+            lists[parameter.name] = values
+    if not lists:
+        return [Step(found.offer, dict(filled.arguments), tuple(filled.missing), found)]
+    names = list(lists)
+    together = len({len(values) for values in lists.values()}) == 1
+    rows = zip(*lists.values(), strict=True) if together else itertools.product(*lists.values())
+    order = {parameter.name: at for at, parameter in enumerate(found.offer.parameters)}
+    return [
+        Step(
+            found.offer,
+            dict(sorted({**filled.arguments, **dict(zip(names, row, strict=True))}.items(), key=lambda item: order[item[0]])),
+            tuple(filled.missing),
+            found,
+        )
+        for row in itertools.islice(rows, MOST_CALLS)
+    ]
+
+
+def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Iterator[Any]:
+    """The values said in one breath with the chosen one that no other argument took."""
+    source = filled.sources[parameter.name]
+    if parameter.choices:
+        said = {found.value: found for found in candidates(parameter, reading, filled.offer) if found.tokens and found.score >= 2}
+        chosen = said.get(filled.arguments[parameter.name])
+        if chosen is not None and len(said) > 1:
+            places = sorted((min(found.tokens), found.value) for found in said.values())
+            if all(_joined(reading, a, b) for (a, _), (b, _) in itertools.pairwise(places)):
+                yield from (value for _, value in places)
+                return
+        yield filled.arguments[parameter.name]
+        return
+    at = min(source)
+    others = filled.used - source
+    for position in companions(reading, at):
+        if position == at:
+            yield filled.arguments[parameter.name]
+        elif position not in others and position not in source:
+            token = [one for one in candidates(parameter, reading, filled.offer) if min(one.tokens, default=-1) == position]
+            if token and token[0].score >= 0:
+                yield token[0].value
+
+
+def _joined(reading: Reading, one: int, other: int) -> bool:
+    between = reading.tokens[min(one, other) + 1 : max(one, other)]
+    return len(between) <= 4 and any(token.lower in ("and", ",", "or") for token in between)
+
+
+# --- one call after another
+
+
+def points_back(reading: Reading) -> list[int]:
+    """Positions of words that point at an earlier result: "the result", "it", "that", "there"."""
+    places = []
+    for at, token in enumerate(reading.tokens):
+        before = reading.tokens[at - 1].lower if at else ""
+        if token.kind == "word" and (token.lower in ("it", "that", "this", "them", "there") or (token.lower in POINTING and before in ("the", "this", "that", "its"))):
+            places.append(at)
+    return places
+
+
+def _chained(found: Match, reading: Reading, steps: list[Step]) -> Step | None:
+    """A step that takes the result of the one before, when the clause points back and an argument is open."""
+    pointing = points_back(reading)
+    filled = found.filled
+    before = len(steps) - 1
+    if not pointing:
+        return None
+    numbers = [parameter for parameter in found.offer.required if parameter.kind in ("number", "integer")]
+    open_ = [parameter for parameter in filled.missing if parameter in numbers]
+    if open_ and len(open_) == 1:
+        places = {name: min(tokens) for name, tokens in filled.sources.items() if tokens and name in {p.name for p in numbers}}
+        arguments = _placed(numbers, places, open_[0], pointing[-1], filled, Earlier(before), reading)
+        return Step(found.offer, arguments, tuple(p for p in filled.missing if p is not open_[0]), found)
+    for parameter in found.offer.required:
+        taken = filled.sources.get(parameter.name, frozenset())
+        weak = filled.scores.get(parameter.name, 0.0) <= 0.3
+        if parameter.name not in filled.arguments or (parameter.kind in ("string", "array") and weak and taken & set(pointing)):
+            rest = tuple(p for p in filled.missing if p is not parameter)
+            order = [p.name for p in found.offer.parameters]
+            arguments = {**filled.arguments, parameter.name: Earlier(before)}
+            return Step(found.offer, dict(sorted(arguments.items(), key=lambda item: order.index(item[0]))), rest, found)
+    return None
+
+
+def _placed(
+    numbers: list[Parameter],
+    places: dict[str, int],
+    open_: Parameter,
+    pointing: int,
+    filled: Filled,
+    earlier: Earlier,
+    reading: Reading,
+) -> dict[str, Any]:
+    """Numbers and the earlier result in the order they are spoken: "multiply it by 10" is (it, 10), "subtract 4 from it" (it, 4)."""
+    named = any(filled.scores.get(name, 0.0) >= 1.5 for name in places)
+    arguments: dict[str, Any] = {**filled.arguments, open_.name: earlier}
+    if not named and len(numbers) == len(places) + 1:
+        spoken = sorted([(at, filled.arguments[name]) for name, at in places.items()] + [(pointing, earlier)], key=lambda pair: pair[0])
+        values = [value for _, value in spoken]
+        if len(values) == 2 and any(t.lower == "from" for t in reading.tokens[spoken[0][0] : spoken[1][0]]):
+            values.reverse()
+        arguments.update({parameter.name: value for parameter, value in zip(numbers, values, strict=True)})
+    order = [parameter.name for parameter in filled.offer.parameters]
+    return dict(sorted(arguments.items(), key=lambda item: order.index(item[0])))
+
+
+def _shared(found: Match, steps: list[Step]) -> Match:
+    """Arguments said once for two tools: "the median and the deviation of 2, 4, 5"."""
+    filled = found.filled
+    lent = {
+        parameter.name: step.arguments[parameter.name]
+        for step in steps
+        for parameter in filled.missing
+        if parameter.name in step.arguments and not isinstance(step.arguments[parameter.name], Earlier)
+    }
+    if not lent:
+        return found
+    again = replace_arguments(filled, lent)
+    return replace(found, filled=again)
+
+
+def replace_arguments(filled: Filled, more: dict[str, Any]) -> Filled:
+    """The same filling with some arguments added."""
+    return Filled(
+        filled.offer,
+        {**filled.arguments, **more},
+        [parameter for parameter in filled.missing if parameter.name not in more],
+        filled.sources,
+        filled.scores,
+    )
+
+
+def forced_step(offer: Offer, reading: Reading) -> list[Step]:
+    """The call a caller insists on (tool_choice), filled as far as the prompt goes."""
+    return spread(match(offer, reading), reading)
+
+
+def best_step(offers: list[Offer], reading: Reading) -> list[Step]:
+    """The best call there is, when the caller insists on one of several."""
+    found = choose(offers, reading, least=0.0)
+    return spread(found, reading) if found is not None else []
