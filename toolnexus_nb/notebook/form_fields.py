@@ -205,14 +205,18 @@ class JsonField(Field):
 
 
 class OptionalField(Field):
-    """A field that may be left out. Editing it says that it is sent."""
+    """A field with a box to tick: unticked it is left out, or null where a value must be given and may be null.
 
-    def __init__(self, inner: Field, name: str) -> None:
+    Editing the field ticks the box.
+    """
+
+    def __init__(self, inner: Field, name: str, unticked: Any = LEFT_OUT) -> None:
         self.inner, self.path, self.schema = inner, inner.path, inner.schema
-        self.sent = widgets.Checkbox(value=False, description=f"send {name}", indent=False)
+        self._unticked = unticked
+        words = f"send {name}" if unticked is LEFT_OUT else f"give {name} (else null)"
+        self.sent = widgets.Checkbox(value=False, description=words, indent=False)
         self.sent.layout.width = "auto"
         self.sent.add_class("tnx-send")
-        self.input = inner.input
         default = inner.schema.get("default")
         if default is not None:
             inner.put(default)
@@ -224,12 +228,13 @@ class OptionalField(Field):
         self.sent.value = True
 
     def take(self) -> Any:
-        return self.inner.take() if self.sent.value else LEFT_OUT
+        return self.inner.take() if self.sent.value else self._unticked
 
     def put(self, value: Any) -> None:
-        self.sent.value = value is not LEFT_OUT
-        if value is not LEFT_OUT:
+        given = value is not LEFT_OUT and value is not None
+        if given:
             self.inner.put(value)
+        self.sent.value = given
 
     def changed(self, callback: Callable[[], None]) -> None:
         self.inner.changed(callback)
@@ -251,14 +256,32 @@ class ObjectField(Field):
         listed = schema.get("required")
         required = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
         self.fields: dict[str, Field] = {}
-        for name, raw in schema["properties"].items():
+        properties = schema.get("properties")
+        for name, raw in (properties if isinstance(properties, Mapping) else {}).items():
             field = make_field(f"{path}.{name}" if path else name, name, raw, root, depth + 1)
-            self.fields[name] = field if name in required else OptionalField(field, name)
+            if name not in required:
+                field = OptionalField(field, name)
+            elif without_null(raw, root)[1] and not isinstance(field, JsonField):
+                field = OptionalField(field, name, unticked=None)
+            self.fields[name] = field
+        self._more = self._more_names(schema)
         title = widgets.HTML(tag("span", esc(label), cls="tnx-legend")) if label else None
         self._error = widgets.HTML("")
-        inside = [field.widget for field in self.fields.values()]
+        inside = [field.widget for field in self._all()]
         self.widget = widgets.VBox([*([title] if title else []), *inside, self._error])
         self.widget.add_class("tnx-object" if label else "tnx-fields")
+
+    def _more_names(self, schema: Schema) -> OptionalField | None:
+        """Where other names are welcome (`**kwargs`), a field that takes them as one JSON object."""
+        more = schema.get("additionalProperties")
+        if more is not True and not (isinstance(more, Mapping) and more):
+            return None
+        words = f"other names, each with {type_words(more)}" if isinstance(more, Mapping) else "other names"
+        path = f"{self.path}.*" if self.path else "*"
+        return OptionalField(JsonField(path, "more", {"type": "object"}, esc(words)), "more")
+
+    def _all(self) -> list[Field]:
+        return [*self.fields.values(), *([self._more] if self._more is not None else [])]
 
     def take(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -271,9 +294,21 @@ class ObjectField(Field):
             else:
                 if value is not LEFT_OUT:
                     values[name] = value
+        try:
+            values |= self._take_more()
+        except FieldErrors as error:
+            errors |= error.errors
         if errors:
             raise FieldErrors(errors)
         return values
+
+    def _take_more(self) -> dict[str, Any]:
+        more = self._more.take() if self._more is not None else LEFT_OUT
+        if more is LEFT_OUT:
+            return {}
+        if not isinstance(more, dict):
+            raise FieldErrors({"*": "an object of names and values is needed"})
+        return more
 
     def put(self, value: Any) -> None:
         given = value if isinstance(value, Mapping) else {}
@@ -282,18 +317,20 @@ class ObjectField(Field):
                 field.put(given[name])
             elif isinstance(field, OptionalField):
                 field.put(LEFT_OUT)
+        if self._more is not None:
+            self._more.put({name: one for name, one in given.items() if name not in self.fields} or LEFT_OUT)
 
     def changed(self, callback: Callable[[], None]) -> None:
-        for field in self.fields.values():
+        for field in self._all():
             field.changed(callback)
 
     def tell(self, errors: Mapping[str, str]) -> None:
         super().tell(errors)
-        for field in self.fields.values():
+        for field in self._all():
             field.tell(errors)
 
     def disable(self, off: bool) -> None:
-        for field in self.fields.values():
+        for field in self._all():
             field.disable(off)
 
 
@@ -405,10 +442,10 @@ class ListField(Field):
 def make_field(path: str, label: str, raw: Any, root: Schema, depth: int = 0) -> Field:
     """The field for one schema. `root` is where its `$ref`s are looked up; what fits nothing, or is too deep, is free JSON."""
     described = resolved(raw, root)
-    schema, nullable = without_null(described, root)
+    schema, _ = without_null(described, root)
     help_words = _help(described, schema, type_words(raw, root))
     kind = schema.get("type")
-    if isinstance(schema.get("enum"), list) and schema["enum"] or "const" in schema:
+    if (isinstance(schema.get("enum"), list) and schema["enum"]) or "const" in schema:
         return ChoiceField(path, label, schema, help_words)
     if kind == "boolean":
         return YesNoField(path, label, schema, help_words)
@@ -416,8 +453,8 @@ def make_field(path: str, label: str, raw: Any, root: Schema, depth: int = 0) ->
         return NumberField(path, label, schema, help_words)
     if kind == "string":
         return _text_field(schema)(path, label, schema, help_words)
-    if depth < _DEEPEST and not nullable:
-        if kind == "object" and schema.get("properties") and not schema.get("additionalProperties"):
+    if depth < _DEEPEST:
+        if kind == "object" and isinstance(schema.get("properties"), Mapping) and schema["properties"]:
             return ObjectField(path, label, schema, root, depth)
         if kind == "array" and isinstance(schema.get("items"), Mapping) and "prefixItems" not in schema:
             return ListField(path, label, schema, root, depth)

@@ -37,7 +37,9 @@ class Lens:
 
 def lens_html(lens: Lens) -> str:
     if not lens.origins:
-        return tag("p", hint("This schema was written by hand, or came from a server: nothing was read from a function."))
+        return tag(
+            "p", hint("This schema was written by hand, or came from a server: nothing was read from a function.")
+        )
     return _marked_source(lens) + _origin_table(lens)
 
 
@@ -79,7 +81,9 @@ def _source_line(number: int, line: str, origins: Sequence[Origin]) -> str:
 
 def _marked(line: str, origins: Sequence[Origin]) -> str:
     """The line with each origin's words in a `mark`; the whole line where the words aren't in it as they are."""
-    spans = sorted({(at, at + len(text)) for one in origins if (text := one.text.strip()) and (at := line.find(text)) >= 0})
+    spans = sorted(
+        {(at, at + len(text)) for one in origins if (text := one.text.strip()) and (at := line.find(text)) >= 0}
+    )
     if not spans:
         bare = line.lstrip()
         return esc(line[: len(line) - len(bare)]) + tag("mark", esc(bare))

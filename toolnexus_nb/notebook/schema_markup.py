@@ -97,7 +97,9 @@ def change_block(changes: Sequence[Any]) -> str:
     last, earlier = shown[-1], shown[:-1]
     body = _diff(last)
     if earlier:
-        body += fold(esc(f"{counted(len(earlier), 'earlier change')}"), "".join(_diff(one) for one in reversed(earlier)))
+        body += fold(
+            esc(f"{counted(len(earlier), 'earlier change')}"), "".join(_diff(one) for one in reversed(earlier))
+        )
     return tag("div", fold(tag("b", "changed since the last registration"), body, open=True), cls="tnx-note")
 
 
@@ -157,8 +159,8 @@ def tool_title(facts: ToolFacts) -> str:
 
 def tool_body(facts: ToolFacts, actions: str = "") -> str:
     """What is below the title. `actions` is HTML of buttons for a live pane."""
-    description = (facts.tool.description or "").strip()
-    more = tag("p", esc(description), cls="tnx-pad tnx-said") if "\n" in description else ""
+    _, _, rest = (facts.tool.description or "").strip().partition("\n")
+    more = tag("p", esc(rest.strip()), cls="tnx-pad tnx-said", style="white-space:pre-wrap") if rest.strip() else ""
     return "".join(
         (
             more,
@@ -178,7 +180,9 @@ def schema_html(tools: Sequence[ToolFacts], actions: Callable[[str], str] = lamb
     if len(tools) == 1:
         (facts,) = tools
         title = tag("header", tool_title(facts), cls="tnx-head", style="padding:6px 12px")
-        return section(f"Schema of {facts.tool.name}", title, tool_body(facts, actions(facts.tool.name)), cls="tnx-schema")
+        return section(
+            f"Schema of {facts.tool.name}", title, tool_body(facts, actions(facts.tool.name)), cls="tnx-schema"
+        )
     findings = sum(len(facts.findings) for facts in tools)
     top = head(
         counted(len(tools), "tool"),
