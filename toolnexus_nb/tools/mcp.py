@@ -2,16 +2,17 @@
 
 Who owns what, who may cancel what, and what happens when something ends:
 
-* **A server** (`McpServer`) is what the user holds: a name, how to open it, its tools, what it said, how it went. It lives
-  through several **sessions** (`mcp_session.Session`), one after the other. Its methods may be awaited on any loop, called
-  from any thread (`x_sync`), and run side by side; all of them hop to the background loop, where the sessions live.
-* **Each session has one owner task**, which alone enters and leaves the SDK's client. So no cell, and no cancelled task,
-  ever leaves a cancel scope that another one entered.
+* **A server** (`McpServer`) is what the user holds: a name, how to open it, its tools, what it said, how it went. It
+  lives through several **sessions** (`mcp_session.Session`), one after the other. Its methods may be awaited on any
+  loop, called from any thread (`x_sync`), and run side by side; all of them hop to the background loop, where the
+  sessions live.
+* **Each session has one owner task**, which alone enters and leaves the SDK's client. So no cell, and no cancelled
+  task, ever leaves a cancel scope that another one entered.
 * **Stop during a call** cancels that call: the server is told (`notifications/cancelled`), the session stays. So does a
   call that takes longer than its timeout. A time in which a person is asked something does not count.
-* **A server that dies** is noticed when its pipe or connection ends. The call it died in is an error result that says so,
-  with its exit code and last words. The next call opens it again, once, within the opening's time limit; after three
-  failures in a row calls answer at once, until `reconnect()`.
+* **A server that dies** is noticed when its pipe or connection ends. The call it died in is an error result that says
+  so, with its exit code and last words. The next call opens it again, once, within the opening's time limit; after
+  three failures in a row calls answer at once, until `reconnect()`.
 * **Nothing is left behind**: `close()`, `toolkit.close()`, the extension's unloading and the interpreter's exit end the
   session, and with it the whole process group of the server. A toolkit that is thrown away (a cell run again) takes its
   servers along. If the kernel itself is killed, servers see their stdin end.
@@ -53,7 +54,8 @@ __all__ = [
 async def add_server(toolkit: Toolkit, name: str, **options: Any) -> McpServer:
     """Open a server and register its tools; `options` are those of `mcp_config.make_spec`.
 
-    A server of that name is closed first, so that a cell can be run again. Raises McpServerError, and nothing is kept then.
+    A server of that name is closed first, so that a cell can be run again. Raises McpServerError, and nothing is kept
+    then.
     """
     spec = make_spec(name, **options)
     checked_policy(spec.elicitation)

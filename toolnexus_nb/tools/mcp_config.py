@@ -1,4 +1,4 @@
-"""What it takes to open an MCP server: one frozen `ServerSpec`, and the reader of the `mcp.json` that host applications write.
+"""What it takes to open an MCP server (`ServerSpec`), and the reader of the `mcp.json` that host applications write.
 
 The reader takes what is in use: the servers under `mcpServers`, `servers`, `mcp` or at the top; `command` as text with
 `args` or as one list; `env` or `environment`; `url` (also `serverUrl`, `httpUrl`); `type` or `transport`; `disabled` or
@@ -22,7 +22,8 @@ from ..openai.errors import ToolnexusError
 
 Transport = Literal["stdio", "http", "sse", "in process"]
 NeedsApproval = bool | Collection[str] | Callable[[dict[str, Any]], "bool | str"] | None
-"""None: what the server marks as destructive. True, False: all, none. Names: those tools. A function of the arguments."""
+"""None: what the server marks as destructive. True, False: all, none. Names: those tools. A function of the
+arguments."""
 
 OPEN_TIMEOUT = 30.0
 """Seconds a server gets from its start to its list of tools."""
@@ -37,11 +38,11 @@ _OTHER_VARIABLE = re.compile(r"\$\{(?:input:[^}]*|workspaceFolder)\}")
 _SECRET_NAME = re.compile("key|token|secret|passw|credential|auth|cookie", re.IGNORECASE)
 
 _INHERITED = (
-    ("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE")
-    + ("SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE")
+    "APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE SYSTEMDRIVE SYSTEMROOT TEMP TMP "
+    "USERNAME USERPROFILE"
     if sys.platform == "win32"
-    else ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-)
+    else "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER"
+).split()
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class ServerSpec:
 
     @property
     def target(self) -> str:
-        """What is opened, for people: the command line, the address without its user and query, or the object's class."""
+        """What is opened, for people: the command line, the address without its user and query, or the object's
+        class."""
         if self.command:
             return shlex.join(self.command)
         return self.url or f"{type(self.server).__name__} in this process"
@@ -123,8 +125,8 @@ def make_spec(
 ) -> ServerSpec:
     """Check the arguments of `toolkit.add_mcp` and make a spec of them.
 
-    `command` is a list (program and arguments) or text as one writes it in a shell. Raises ToolnexusError when it is not
-    clear what to open.
+    `command` is a list (program and arguments) or text as one writes it in a shell. Raises ToolnexusError when it is
+    not clear what to open.
     """
     if not name or not isinstance(name, str):
         raise ToolnexusError("an MCP server needs a name: add_mcp('time', command=['mcp-server-time'])")
@@ -237,7 +239,8 @@ def _without_comments(text: str) -> str:
 
 
 def _read_entry(name: str, entry: Any) -> tuple[ServerSpec, list[str]]:
-    """One server of a configuration file, and remarks about it. Raises ToolnexusError when it cannot be opened at all."""
+    """One server of a configuration file, and remarks about it. Raises ToolnexusError when it cannot be opened at
+    all."""
     if not isinstance(entry, Mapping):
         raise ToolnexusError(
             f"its entry is {json.dumps(entry, default=str)[:60]}, not an object with a command or a url"
@@ -306,7 +309,8 @@ def _expand(value: Any, unset: list[str]) -> Any:
 
 
 def _tool_filter(name: str, entry: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """(include, exclude, remarks). `tools` maps names to true or false, or lists names; any true makes it an allow list."""
+    """(include, exclude, remarks). `tools` maps names to true or false, or lists names; any true makes it an allow
+    list."""
     tools = entry.get("tools")
     include = [str(tool) for key in ("includeTools", "include") for tool in entry.get(key) or ()]
     exclude = [str(tool) for key in ("excludeTools", "exclude", "disabledTools") for tool in entry.get(key) or ()]

@@ -1,8 +1,8 @@
 """Questions a server asks while it works ("which of these do you mean?"): answered by a policy, or by a form.
 
-Only a spec with `elicitation=` tells a server that it may ask at all, since servers offer and do other things then. What
-can be said there: "decline" (always no), "defaults" (the defaults of the form, no if a required field has none), "form"
-(a form in the notebook; no where there is nobody to fill it), or a function of an `Elicitation`.
+Only a spec with `elicitation=` tells a server that it may ask at all, since servers offer and do other things then.
+What can be said there: "decline" (always no), "defaults" (the defaults of the form, no if a required field has none),
+"form" (a form in the notebook; no where there is nobody to fill it), or a function of an `Elicitation`.
 
 Credentials are never asked for: a form with a field that looks like one is declined before any policy sees it
 (specification 2025-11-25, elicitation, security), and nothing opens an address by itself.
@@ -25,8 +25,8 @@ Policy = str | Callable[["Elicitation"], "Answer | Awaitable[Answer]"] | None
 POLICIES = ("decline", "defaults", "form")
 
 _CREDENTIAL = re.compile(
-    r"pass(?:word|phrase|code|wd)|\bpwd\b|secret|credential|\btoken\b|api[ _-]?key|private[ _-]?key|access[ _-]?key|\bpin\b"
-    r"|\bcvv\b|\botp\b|credit[ _-]?card|card[ _-]?number|bearer",
+    r"pass(?:word|phrase|code|wd)|secret|credential|bearer|\b(?:pwd|token|pin|cvv|otp)\b|(?:api|private|access)[ _-]?"
+    r"key|credit[ _-]?card|card[ _-]?number",
     re.IGNORECASE,
 )
 
@@ -105,6 +105,6 @@ def defaults(question: Elicitation) -> Answer:
 def checked_policy(policy: Any) -> Policy:
     """The policy, or ValueError that names what can be said."""
     if policy is None or callable(policy) or policy in POLICIES:
-        return policy  # type: ignore[no-any-return]
+        return policy
     words = ", ".join(repr(word) for word in POLICIES)
     raise ValueError(f"elicitation must be one of {words}, a function, or None, not {policy!r}")

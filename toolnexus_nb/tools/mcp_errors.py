@@ -58,7 +58,7 @@ class Circumstances:
 
 
 class Refused(Exception):
-    """A request was answered with an error: `error` says which, `replies` how HTTP answered it. Stays inside this floor."""
+    """A request was answered with an error. `error` says which, `replies` how HTTP answered it."""
 
     def __init__(self, error: BaseException, replies: Sequence[Reply]) -> None:
         super().__init__(str(error))
@@ -67,7 +67,7 @@ class Refused(Exception):
 
 
 def leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions inside nested groups, those that say something first (a cancellation only says that another failed)."""
+    """The exceptions inside nested groups; cancellations last, since they only say that another failed."""
     import asyncio
 
     found = (
@@ -169,10 +169,16 @@ def _why_no_answer(spec: ServerSpec, error: BaseException, about: Circumstances)
 _MCP_TYPES = ("application/json", "text/event-stream")
 
 
+def is_http_failure(reply: Reply) -> bool:
+    """Whether HTTP itself refused. A status with a JSON body is how newer servers send their own refusals."""
+    told_in_json = reply.content_type.startswith("application/json") and reply.status in (400, 404)
+    return reply.status >= 400 and not told_in_json
+
+
 def http_advice(status: int) -> str:
     """What a person can do about an HTTP status."""
     if status in (401, 403):
-        return "Check the credentials: headers={'Authorization': 'Bearer …'}."
+        return "Check the credentials in headers=."
     if status in (404, 405):
         return "Check the path: many servers are at /mcp or /sse."
     if status in (301, 302, 303, 307, 308):

@@ -1,7 +1,7 @@
 """A server at an address: Streamable HTTP, or the older HTTP with server-sent events.
 
-Both go through an `httpx2` client of ours, which carries the configured headers and notes how each request was answered:
-the SDK tells only "server returned an error response", a person needs "HTTP 401".
+Both go through an `httpx2` client of ours, which carries the configured headers and notes how each request was
+answered: the SDK tells only "server returned an error response", a person needs "HTTP 401".
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The rules, in the order of the reference (`seeds-upstream.md` 3.4, rows 69 to 77):
 
 * Text blocks are joined by line breaks; in a failed result the non-blank ones by blank lines.
-* Structured content is the value for programs and people. Its JSON is added to the text unless the text already says it:
-  servers are asked to send it as text too, some send its one field, some send other words.
+* Structured content is the value for programs and people. Its JSON is added to the text unless the text already says
+  it: servers are asked to send it as text too, some send its one field, some send other words.
 * An embedded text resource gives its text; a link always gives a line with its address and type.
 * Images, sounds and binary resources are parts. Only a result with no text at all describes them in words.
 * A structured content that contradicts the listed output schema is reported in `metadata` and the server's notes.
@@ -18,7 +18,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .results import ResultPart, ToolResult
+from .results import PartKind, ResultPart, ToolResult
 
 MISMATCH = "output_schema_mismatch"
 """Key of `ToolResult.metadata` that says how a structured result differs from its schema."""
@@ -85,9 +85,9 @@ def resource_part(contents: Any) -> ResultPart:
     if text is not None:
         return ResultPart(kind="resource", mime_type=mime_type or "text/plain", text=text, uri=contents.uri)
     data = _decoded(contents.blob)
-    kind = mime_type.split("/")[0]
-    known = kind if kind in ("image", "audio") else "resource"
-    return ResultPart(kind=known, mime_type=mime_type or "application/octet-stream", data=data, uri=contents.uri)  # type: ignore[arg-type]
+    kinds: dict[str, PartKind] = {"image": "image", "audio": "audio"}
+    kind = kinds.get(mime_type.split("/")[0], "resource")
+    return ResultPart(kind=kind, mime_type=mime_type or "application/octet-stream", data=data, uri=contents.uri)
 
 
 def describe_part(part: ResultPart) -> str:
@@ -122,8 +122,8 @@ def _json(value: Any) -> str:
 def _already_said(structured: Any, texts: Sequence[str]) -> bool:
     """Whether the text blocks say the same as the structured content.
 
-    They do when the text is its JSON, or, for an object of one field, when they are the field: its text, its JSON, or one
-    block for each of its items.
+    They do when the text is its JSON, or, for an object of one field, when they are the field: its text, its JSON, or
+    one block for each of its items.
     """
     values = [structured]
     if isinstance(structured, dict) and len(structured) == 1:
@@ -134,8 +134,9 @@ def _already_said(structured: Any, texts: Sequence[str]) -> bool:
             return True
         if _parses_to(whole, value):
             return True
-        if isinstance(value, list) and len(value) == len(texts) and texts:
-            if all(text == item or _parses_to(text, item) for text, item in zip(texts, value, strict=True)):
+        if texts and isinstance(value, list) and len(value) == len(texts):
+            pairs = zip(texts, value, strict=True)
+            if all(text == item or _parses_to(text, item) for text, item in pairs):
                 return True
     return False
 

@@ -1,4 +1,4 @@
-"""`McpServer`: what a user holds of an MCP server, through all of its sessions. The rules are in prose at the top of `mcp.py`."""
+"""`McpServer`: what a user holds of an MCP server, through all its sessions. The rules are at the top of `mcp.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..openai.errors import redact
 from .background import HAS_THREADS, background_loop, hop, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
-from .mcp_errors import McpServerError, Refused, describe, http_advice, opening_error
+from .mcp_errors import McpServerError, Refused, describe, http_advice, is_http_failure, opening_error
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
 from .mcp_results import MISMATCH, result_of_call
 from .mcp_session import Session, close_at_exit, connect
@@ -54,6 +54,7 @@ class McpServer:
         self._opening = asyncio.Lock()
         self._listing: asyncio.Task[None] | None = None
         self._wanted_open = False
+        self._why_not_open = ""
         self._failures = 0
         self._calls = self._failed = self._reopened = 0
         self._seconds = 0.0
@@ -166,7 +167,7 @@ class McpServer:
             self._session, listed = await self._connected()
         except McpServerError as error:
             self._failures += 1
-            self.last_error = str(error)
+            self.last_error = self._why_not_open = str(error)
             raise
         self._failures = 0
         if self._stop_session is not None:
@@ -178,7 +179,7 @@ class McpServer:
     async def _connected(self) -> tuple[Session, list[Any]]:
         close_at_exit()
         deadline = asyncio.get_running_loop().time() + self.spec.open_timeout
-        session = await connect(self.spec, self._stderr, weakref.WeakMethod(self._myself), deadline)
+        session = await connect(self.spec, self._stderr, weakref.ref(self), deadline)
         try:
             async with asyncio.timeout_at(deadline):
                 listed = await list_tools(session)
@@ -188,9 +189,6 @@ class McpServer:
                 raise opening_error(self.spec, error, session.circumstances()) from error
             raise
         return session, listed
-
-    def _myself(self) -> McpServer:
-        return self
 
     async def _close(self) -> None:
         self._wanted_open = False
@@ -221,8 +219,9 @@ class McpServer:
             )
         if self._failures >= MOST_FAILED_RECONNECTS:
             raise McpServerError(
-                f"MCP server {self.name!r} could not be opened again {self._failures} times, so it is not tried any more: "
-                f"{self.last_error} Then use `%toolnexus mcp reconnect {self.name}` or `await server.reconnect()`.",
+                f"MCP server {self.name!r} could not be opened again {self._failures} times, so it is not tried any "
+                f"more: {self._why_not_open} Then use `%toolnexus mcp reconnect {self.name}` or "
+                "`await server.reconnect()`.",
                 server=self.name,
             )
         await self._open()
@@ -340,8 +339,8 @@ class McpServer:
             )
         except TimeoutError:
             return ToolResult.error(
-                f"MCP server {self.name!r} did not answer the call of {tool!r} within {limit:.3g} s, so the call was cancelled; "
-                "the session stays open. A longer time is given with timeout=.",
+                f"MCP server {self.name!r} did not answer the call of {tool!r} within {limit:.3g} s, so the call was "
+                "cancelled; the session stays open. A longer time is given with timeout=.",
                 metadata=metadata,
             )
         except Refused as refusal:
@@ -354,7 +353,7 @@ class McpServer:
     def _why_refused(self, tool: str, refusal: Refused) -> str:
         """The sentence for a call that was answered with an error instead of a result."""
         said = self._redacted(describe(refusal.error)).rstrip(".")
-        bad = next((reply.status for reply in refusal.replies if reply.status >= 400), None)
+        bad = next((reply.status for reply in refusal.replies if is_http_failure(reply)), None)
         if bad is not None:
             return (
                 f"MCP server {self.name!r} answered the call of {tool!r} with HTTP {bad} ({said}). {http_advice(bad)}"

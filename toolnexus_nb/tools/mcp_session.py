@@ -1,8 +1,8 @@
 """One MCP session: the task that owns it, and requests made through it. Everything here runs on the background loop.
 
 The rules of the SDK this follows: a `mcp.Client` must be entered and left by the same task, since it holds anyio cancel
-scopes; it may be used by any task of its loop meanwhile. So each session has one *owner task* that enters the transport and
-the client, says "ready", waits until it is told to stop or the server is gone, and leaves both again. It is never
+scopes; it may be used by any task of its loop meanwhile. So each session has one *owner task* that enters the transport
+and the client, says "ready", waits until it is told to stop or the server is gone, and leaves both again. It is never
 cancelled from outside: a cancel scope inside it is, which anyio unwinds in order.
 
 A request races the owner: when the connection breaks, some transports fail in the owner and leave the request waiting.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -30,7 +31,7 @@ _MOST_PAGES = 1000
 _CLEAN_UP = 0.2
 """Seconds a cancelled request gets to send its cancel."""
 _FALL_BACK_TO_SSE = frozenset({400, 404, 405, 406, 415, 501})
-"""Answers of servers that know only the older transport (specification 2025-11-25, transports, backwards compatibility)."""
+"""Answers of servers that know only the older transport (specification, transports, backwards compatibility)."""
 
 
 running: set[Session] = set()
@@ -139,6 +140,7 @@ class Session:
     async def _connect(self, stack: AsyncExitStack) -> Any:
         from mcp import Client
 
+        _keep_sdk_quiet()
         client = Client(
             self._reachable(),
             mode=self.mode,
@@ -242,7 +244,7 @@ class Session:
         return _Clock(self._clocks, limit)
 
     async def every_page(self, method: str, items: str) -> list[Any]:
-        """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error, not a hang."""
+        """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error."""
         limit = self.spec.open_timeout
         found: list[Any] = []
         seen: set[str] = set()
@@ -293,7 +295,7 @@ class Session:
         from mcp.types import EmptyResult, SetLevelRequest, SetLevelRequestParams
 
         with suppress(MCPError):  # a server that refuses still works; its logs come at its own level
-            params = SetLevelRequestParams(level=level)  # type: ignore[arg-type]
+            params = SetLevelRequestParams(level=level)
             await client.session.send_request(SetLevelRequest(params=params), EmptyResult)
 
     def _listen_for_changes(self, client: Any, stack: AsyncExitStack) -> None:
@@ -317,9 +319,7 @@ class Session:
             try:
                 async with client.listen(tools_list_changed=True) as subscription:
                     async for _ in subscription:
-                        if (listener := self._find_listener()) is not None:
-                            listener.on_change("tools")
-                        listener = None
+                        pass  # the SDK hands each event to `_on_message` as well, where older servers' arrive too
                 return  # the server closed it in order
             except (SubscriptionLost, TimeoutError):
                 await asyncio.sleep(pause)
@@ -344,7 +344,18 @@ class _Clock:
 
 
 async def _accept_result(name: str, result: Any) -> None:
-    return None
+    """In place of the SDK's check."""
+
+
+def _keep_sdk_quiet() -> None:
+    """The SDK logs tracebacks of faults we report in a sentence; without any handler Python prints them into the cell.
+
+    Whoever sets up logging still gets them.
+    """
+    for name in ("mcp", "client"):
+        log = logging.getLogger(name)
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
 
 
 def _client_info() -> Any:
@@ -413,13 +424,13 @@ def _another_way(failed: Session) -> bool:
     return bool(bad) and bad <= _FALL_BACK_TO_SSE
 
 
-# --- the interpreter's end ---------------------------------------------------------------------------------------------
+# --- the interpreter's end --------------------------------------------------------------------------------------------
 
 _exit_watched_in: int | None = None
 
 
 def close_at_exit() -> None:
-    """See to it that the interpreter's end closes what is open; once in each process (a fork must not close its parent's)."""
+    """See to it that the interpreter's end closes what is open; a forked child must not close its parent's."""
     global _exit_watched_in
     if _exit_watched_in != os.getpid():
         _exit_watched_in = os.getpid()
@@ -437,10 +448,8 @@ def _close_all(pid: int) -> None:
     async def close() -> None:
         await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
 
-    try:
+    with suppress(Exception):  # whatever the state of the loop at this point, the processes still have to end
         submit(close()).result(timeout=3)
-    except Exception:  # whatever the state of the loop at this point, the processes still have to end
-        pass
     for session in sessions:
         if session.process is not None:
             session.process.end_now()

@@ -1,4 +1,4 @@
-"""A server as a child process: start it, speak lines of JSON with it, keep what it writes to stderr, end its whole group.
+"""A server as a child process: start it, exchange lines of JSON, keep what it writes to stderr, end its whole group.
 
 The SDK has a stdio transport too. This one exists because a notebook needs what that one hides: the process id and exit
 code (for the card and for sentences like "it ended with exit code 1"), lines on stdout that are no messages (kept and
@@ -238,7 +238,7 @@ async def _end(
 
 
 async def _ended(child: asyncio.subprocess.Process, seconds: float) -> bool:
-    """Whether the process ends in time. `returncode` is looked at, since `wait()` also waits for pipes others may hold."""
+    """Whether the process ends in time. Not by `wait()`, which also waits for pipes that others may hold."""
     end = time.monotonic() + seconds
     while child.returncode is None:
         if time.monotonic() >= end:
@@ -257,11 +257,3 @@ async def _end_descendants(group: int, grace: float) -> None:
             _signal_group(group, _KILL)
             return
         await asyncio.sleep(0.01)
-
-
-async def exit_of(process: ServerProcess, seconds: float) -> int | None:
-    """The exit code, waited for a little: a process closes its pipes a moment before it can be asked how it ended."""
-    end = time.monotonic() + seconds
-    while process.exit_code is None and time.monotonic() < end:
-        await asyncio.sleep(0.01)
-    return process.exit_code

@@ -1,4 +1,4 @@
-"""The tools of an MCP server as tools of ours: which are offered, how they are called, and when a person must agree first."""
+"""The tools of an MCP server as tools of ours: which are offered, how they run, when a person must agree first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tool_name(server: str, tool: str, taken: Collection[str]) -> str:
 
 
 def make_tool(server: McpServer, listed: Any, name: str) -> Tool:
-    """Our tool for one `mcp.types.Tool`. It holds the server, so a toolkit that was filtered from another keeps it open."""
+    """Our tool for one `mcp.types.Tool`. It holds the server, which stays open while any toolkit has it."""
     from .definition import Tool
 
     own_name = listed.name
@@ -68,8 +68,8 @@ def approval_rule(
 ) -> bool | Callable[[dict[str, Any]], bool | str]:
     """When a person must agree before `name` runs.
 
-    Without a word from the user: when the server itself says the tool may destroy. A missing hint is no such word, though
-    the specification's default for it is true: every unannotated tool would ask.
+    Without a word from the user: when the server itself says the tool may destroy. A missing hint is no such word,
+    though the specification's default for it is true: every unannotated tool would ask.
     """
     wish = spec.needs_approval
     if wish is None or allowed_without_asking(wish):
