@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import uvicorn
     from starlette.types import ASGIApp
 
@@ -43,10 +46,7 @@ class Server:
         import uvicorn
 
         listening = _listen(self.host, port)
-        config = uvicorn.Config(
-            self.app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=2, ws="none"
-        )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = uvicorn.Server(_config(self.app))
         ready = threading.Event()
         self._thread = threading.Thread(
             target=_serve, args=(self._uvicorn, listening, ready), name="toolnexus-serve", daemon=True
@@ -55,7 +55,7 @@ class Server:
         if not ready.wait(15) or not self._uvicorn.started:
             self.stop()
             raise RuntimeError("the server did not start; its log says why")
-        self.url = f"http://{_in_url(self.host)}:{listening.getsockname()[1]}"
+        self.url = _address(self.host, listening)
         return self.url
 
     def stop(self) -> None:
@@ -72,6 +72,41 @@ class Server:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+
+def serve_here(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve in this thread until Ctrl-C; `ready` is called with the address once it answers. Raises OSError for a taken port."""
+    import uvicorn
+
+    listening = _listen(host, port)
+    server = uvicorn.Server(_config(app))
+
+    async def main() -> None:
+        serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+        await _until_started(server, serving)
+        if server.started:
+            ready(_address(host, listening))
+        await serving
+
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn has stopped gracefully and raises it again
+        asyncio.run(main())
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    import uvicorn
+
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=2, ws="none"
+    )
+
+
+async def _until_started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:
+    while not (server.started or serving.done()):
+        await asyncio.sleep(0.01)
+
+
+def _address(host: str, listening: socket.socket) -> str:
+    return f"http://{_in_url(host)}:{listening.getsockname()[1]}"
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -96,8 +131,7 @@ def _in_url(host: str) -> str:
 def _serve(server: uvicorn.Server, listening: socket.socket, ready: threading.Event) -> None:
     async def main() -> None:
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))
-        while not (server.started or serving.done()):
-            await asyncio.sleep(0.01)
+        await _until_started(server, serving)
         ready.set()
         await serving
 
