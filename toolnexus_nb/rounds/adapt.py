@@ -1,0 +1,125 @@
+"""A request as one endpoint wants it: what goes back to it, under which ids, with which tools. Driven by `profiles.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .profiles import Profile
+from .setup_error import SetupError
+
+_MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+_CALL_KEYS = frozenset({"id", "type", "function"})
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
+_BETWEEN = "(The tools had answered; the conversation went on from there.)"
+
+
+def adapt(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """The body of a chat-completions request, changed to what `profile` describes; the given one stays as it is.
+
+    Raises SetupError for what would be refused and cannot be mended: too many tools (H03).
+    """
+    adapted = dict(body)
+    adapted["messages"] = adapt_messages(body.get("messages") or (), profile)
+    tools = body.get("tools")
+    if not tools:  # an empty list is a 400, and so is any of the others without tools (H04, J01)
+        for name in ("tools", "tool_choice", "parallel_tool_calls"):
+            adapted.pop(name, None)
+        return adapted
+    if profile.max_tools is not None and len(tools) > profile.max_tools:
+        raise SetupError(
+            f"{len(tools)} tools are offered and {profile.name} takes {profile.max_tools}: "
+            "offer fewer with toolkit.filter(...)"
+        )
+    adapted["tools"] = [adapt_tool(tool, profile) for tool in tools]
+    choice = body.get("tool_choice")
+    if profile.tool_choice_text_only and isinstance(choice, Mapping):
+        name = (choice.get("function") or {}).get("name")
+        adapted["tools"] = [tool for tool in adapted["tools"] if tool["function"]["name"] == name] or adapted["tools"]
+        adapted["tool_choice"] = "required"
+    return adapted
+
+
+def adapt_messages(messages: Sequence[Mapping[str, Any]], profile: Profile) -> list[dict[str, Any]]:
+    """The conversation for this endpoint: nothing it would refuse, everything it needs back (I and C rows)."""
+    last_question = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
+    adapted: list[dict[str, Any]] = []
+    for i, message in enumerate(messages):
+        role = message.get("role")
+        if role == "user" and profile.answer_before_user and adapted and adapted[-1]["role"] == "tool":
+            adapted.append({"role": "assistant", "content": _BETWEEN})
+        if role == "assistant":
+            adapted.append(_assistant(message, profile, in_rounds=i > last_question))
+        else:
+            adapted.append({key: value for key, value in message.items() if key in _MESSAGE_KEYS and value is not None})
+            if role == "tool" and profile.call_ids == "nine":
+                adapted[-1]["tool_call_id"] = nine(str(message.get("tool_call_id", "")))
+    return adapted
+
+
+def _assistant(message: Mapping[str, Any], profile: Profile, *, in_rounds: bool) -> dict[str, Any]:
+    keep = _MESSAGE_KEYS | profile.echo_message
+    if profile.reasoning == "always" or (profile.reasoning == "rounds" and in_rounds):
+        keep |= {"reasoning_content"}
+    adapted = {key: value for key, value in message.items() if key in keep and value is not None}
+    calls = adapted.pop("tool_calls", None)
+    if calls:
+        adapted["tool_calls"] = [_call(call, profile) for call in calls]
+    if not adapted.get("content"):
+        adapted["content"] = None if calls and profile.no_text == "null" else ""
+    return adapted
+
+
+def _call(call: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    keep = _CALL_KEYS | profile.echo_call
+    adapted = {key: value for key, value in call.items() if key in keep and value is not None}
+    if profile.call_ids == "nine":
+        adapted["id"] = nine(str(call.get("id", "")))
+    return adapted
+
+
+def nine(call_id: str) -> str:
+    """A call id as nine letters and digits, the same for the same id (I08)."""
+    return call_id if _NINE.fullmatch(call_id) else hashlib.sha256(call_id.encode()).hexdigest()[:9]
+
+
+def adapt_tool(tool: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """One tool definition without what the endpoint refuses (H02, H05)."""
+    adapted = dict(tool)
+    function = dict(tool.get("function") or {})
+    description = function.get("description")
+    if profile.max_description is not None and isinstance(description, str):
+        function["description"] = description[: profile.max_description]
+    if profile.drop_schema_words and "parameters" in function:
+        function["parameters"] = _without(function["parameters"], profile.drop_schema_words)
+    adapted["function"] = function
+    return adapted
+
+
+def _without(schema: Any, words: frozenset[str]) -> Any:
+    """A schema without some keywords; properties that happen to be named like one stay."""
+    if isinstance(schema, list):
+        return [_without(item, words) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    cleaned: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs", "definitions") and isinstance(value, Mapping):
+            cleaned[key] = {name: _without(item, words) for name, item in value.items()}
+        elif key in ("enum", "default", "examples", "required"):
+            cleaned[key] = value
+        elif key not in words:
+            cleaned[key] = _without(value, words)
+    return cleaned
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Compact JSON as UTF-8. A lone surrogate becomes U+FFFD (D21); NaN, which is no JSON, raises ValueError."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()

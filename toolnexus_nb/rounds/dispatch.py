@@ -1,0 +1,72 @@
+"""Telling handlers what happens: in order, on the thread that asked; one that raises is noted once and breaks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from ..openai.handler import flatten_handlers, receives_events
+from .events import Event, Note, RunFinished, ToolFinished, ToolStarted
+
+Own = Callable[[Awaitable[Any]], Awaitable[Any]]
+"""Awaits what an async handler returned, in the way of the caller."""
+
+
+class Dispatcher:
+    """Hands events to handlers. An EventHandler (it has `on_event`) hears all of them, a ToolHandler the tool calls."""
+
+    def __init__(self, handlers: Iterable[Any]) -> None:
+        self.handlers: list[Any] = []
+        for handler in handlers:
+            for one in flatten_handlers(handler):
+                if not any(one is known for known in self.handlers):
+                    self.handlers.append(one)
+        self._failed: set[int] = set()
+        self._notes: list[str] = []
+        self._called: set[str] = set()
+
+    async def dispatch(self, event: Event, own: Own) -> list[Event]:
+        """Tell everybody; gives the events this made (a Note about a handler that failed), already told."""
+        if isinstance(event, RunFinished):
+            event.result.notes.extend(self._notes)
+        before = len(self._notes)
+        for handler in self.handlers:
+            await self._tell(handler, event, own)
+        if isinstance(event, RunFinished):
+            event.result.notes.extend(self._notes[before:])
+            return []
+        made: list[Event] = [Note(event.round, text, "warning") for text in self._notes[before:]]
+        for note in made:
+            for handler in self.handlers:
+                await self._tell(handler, note, own)
+        return made
+
+    async def _tell(self, handler: Any, event: Event, own: Own) -> None:
+        try:
+            for method, args in self._feed(handler, event):
+                answer = method(*args)
+                if hasattr(answer, "__await__"):
+                    await own(answer)
+        except Exception as error:
+            if id(handler) not in self._failed:
+                self._failed.add(id(handler))
+                self._notes.append(
+                    f"The handler {type(handler).__name__} raised {type(error).__name__}: {error}. The run went on."
+                )
+
+    def _feed(self, handler: Any, event: Event) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        if receives_events(handler):
+            return [(handler.on_event, (event,))]
+        if isinstance(event, ToolStarted):
+            self._called.add(event.call.id)
+            return [(handler.on_tool_call, (event.call,))]
+        if not isinstance(event, ToolFinished):
+            return []
+        call, result = event.call, event.result
+        told: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        if call.id not in self._called:  # denied or cut off before it began: it was called all the same
+            told.append((handler.on_tool_call, (call,)))
+        on_error = getattr(handler, "on_tool_error", None)
+        tell = on_error if result.is_error and on_error is not None else handler.on_tool_result
+        told.append((tell, (call.id, call.name, result.output)))
+        return told

@@ -1,0 +1,455 @@
+"""The rounds: ask the model, run its calls, ask again; and always leave the conversation in order.
+
+What holds, whatever happens:
+
+* **One story, one pipe.** A run is one task (`_tell_story`) that writes events; `events()` hands them out in order. Whoever
+  reads an event before a tool runs (ToolStarted, ApprovalAsked) holds the tool back until the reader asks for the next one,
+  so a handler has always seen the start before anything happened.
+* **Every call is answered.** An assistant message with calls is followed directly by exactly one tool message per call, in
+  call order: with the result, with the reason why it was not run, with "cancelled", or, while a person decides, with a
+  placeholder that `resume` replaces. So the history can be sent after every possible end.
+* **Stop** (`stop()`, a cancelled reader, a closed iterator) cancels the story. The HTTP stream is closed, async tools are
+  cancelled, tools in threads are told through their context, and whatever has not ended after `CLEAN_UP` seconds is left
+  and named. Then the open calls are answered "cancelled", and ToolFinished and RunFinished are still handed out. Nothing
+  else of the run is left. A time limit of the run ends it in the same way.
+* **Nothing is raised from here** for what an endpoint, a tool or a hook did: the run ends with status "error" and
+  `result.error`. Only the reader's own cancellation passes through.
+* **Half an answer** is never acted on: calls of a stream that broke are dropped; its text is kept in the result.
+
+Runs on the loop that iterates, which for a chat is the background loop; hooks and `approve` are called through `ask`, which
+a chat sends to the thread that asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..openai.errors import APIError, ToolnexusError
+from ..openai.types import Message, ToolCall, Usage
+from ..tools.background import left_running
+from ..tools.toolkit import Toolkit
+from .approval import Approve, at_hand
+from .calls import Caller, Outcome
+from .client import Client
+from .events import (
+    ApprovalAsked,
+    Event,
+    Note,
+    RetryScheduled,
+    RoundFinished,
+    RoundStarted,
+    RunFinished,
+    ToolStarted,
+    UsageReported,
+)
+from .guards import OUTPUT_LIMIT, LoopGuard
+from .hooks import Hooks
+from .reading import Reader
+from .result import Limit, RunResult
+from .structured import Wanted
+from .tap import collecting
+
+CLEAN_UP = 0.15
+"""Seconds that cancelled work gets to end before the run goes on without it."""
+
+HELD = (ToolStarted, ApprovalAsked)
+"""Events after which nothing goes on until they were read."""
+
+
+@dataclass
+class RunOptions:
+    """How a run goes; `Chat` fills it in.
+
+    `params`: parameters of the request. `caller_tools`: definitions that are offered but run by the caller. `timeout`: seconds
+    for the whole run, `call_timeout` for each call. `output_limit`: characters of a tool's output. `wanted`: what `returns=`
+    asks for. `ask(function, *args)`: calls hooks and `approve` where they belong.
+    """
+
+    params: Mapping[str, Any] = field(default_factory=dict)
+    max_rounds: int = 10
+    approve: Approve = None
+    caller_tools: Sequence[dict[str, Any]] = ()
+    stream: bool = True
+    timeout: float | None = None
+    call_timeout: float | None = None
+    output_limit: int | None = OUTPUT_LIMIT
+    wanted: Wanted | None = None
+    hooks: Hooks = field(default_factory=Hooks)
+    ask: Callable[..., Awaitable[Any]] = at_hand
+
+
+async def run_rounds(
+    client: Client,
+    toolkit: Toolkit | None,
+    messages: Sequence[Message],
+    *,
+    params: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> AsyncIterator[Event]:
+    """The rounds after `messages` (which end with the question) as events; the last is RunFinished with the result.
+
+    `options` are the fields of `RunOptions`. Closing the iterator or cancelling its reader stops the run.
+    """
+    run = Run(client, toolkit, messages, RunOptions(params=dict(params or {}), **options))
+    events = run.events()
+    try:
+        async for event in events:
+            yield event
+    finally:
+        await events.aclose()
+
+
+class Run:
+    """One run of rounds. `own_from`: where in `messages` this run's own begin (default: the last, the question).
+
+    `earlier` continues a paused run: `decisions` (by call id) are about the calls it left pending.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        toolkit: Toolkit | None,
+        messages: Sequence[Message],
+        options: RunOptions,
+        *,
+        own_from: int | None = None,
+        earlier: RunResult | None = None,
+        decisions: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.client = client
+        self.toolkit = toolkit if toolkit is not None else Toolkit()
+        self.options = options
+        self.messages = list(messages)
+        self.result = _result_after(earlier)
+        self.result.model = str(options.params.get("model") or client.model)
+        self._own_from = max(0, len(self.messages) - 1) if own_from is None else own_from
+        self._earlier = earlier
+        self._decisions = dict(decisions or {})
+        self.round = earlier.rounds if earlier is not None else 0
+        self._guard = LoopGuard()
+        self._pipe: deque[tuple[Event, asyncio.Future[None] | None]] = deque()
+        self._more = asyncio.Event()
+        self._story: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._started = time.monotonic()
+        self._reader: Reader | None = None
+
+    # --- the pipe -----------------------------------------------------------------------------------------------------
+
+    def write(self, event: Event) -> None:
+        """Hand an event on, without waiting."""
+        self._pipe.append((event, None))
+        self._more.set()
+
+    async def tell(self, event: Event) -> None:
+        """Hand an event on and wait until its reader has come back for the next one."""
+        read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._pipe.append((event, read))
+        self._more.set()
+        await read
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Something the person should know; told once."""
+        if text not in self.result.notes:
+            self.result.notes.append(text)
+            self.write(Note(self.round, text, "warning" if warning else "note"))
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Start the run and give its events; RunFinished is the last."""
+        if self._story is not None:
+            raise RuntimeError("a run is told once")
+        self._story = asyncio.get_running_loop().create_task(self._tell_story(), name="toolnexus-run")
+        self._story.add_done_callback(lambda _: self._more.set())
+        try:
+            while True:
+                while self._pipe:
+                    event, read = self._pipe.popleft()
+                    yield event
+                    if read is not None and not read.done():
+                        read.set_result(None)
+                if self._story.done():
+                    break
+                self._more.clear()
+                await self._more.wait()
+        finally:
+            await self._end()
+
+    def stop(self) -> None:
+        """Stop the run; its last events still come. Call it on the loop that runs it."""
+        if not self._stopping and self._story is not None and not self._story.done():
+            self._stopping = True
+            self._story.cancel()
+
+    async def _end(self) -> None:
+        """After the last event, or when the reader went away: nothing of the run goes on."""
+        self.stop()
+        for _, read in self._pipe:  # nobody reads on: whoever waits to be read must not wait for ever
+            if read is not None and not read.done():
+                read.cancel()
+        if self._story is not None and not self._story.done():
+            await asyncio.wait([self._story], timeout=2 * CLEAN_UP)
+
+    # --- the story ----------------------------------------------------------------------------------------------------
+
+    async def _tell_story(self) -> None:
+        result = self.result
+        token = collecting.set(result.exchanges)
+        threads_before = left_running()
+        try:
+            async with asyncio.timeout(self.options.timeout):
+                await self._rounds()
+        except TimeoutError:
+            self._incomplete("timeout", f"The run was stopped after its limit of {self.options.timeout:g} s.")
+        except asyncio.CancelledError:
+            result.status = "stopped"
+        except Exception as error:
+            result.status, result.error = "error", error
+            if isinstance(error, APIError) and error.partial is not None and not result.text:
+                result.text = error.partial.get_content_as_string()
+        finally:
+            collecting.reset(token)
+        self._keep_partial_answer()
+        result.left_running = _new_in(left_running(), threads_before)
+        result.messages = self.messages[self._own_from :]
+        result.rounds = self.round
+        result.seconds = time.monotonic() - self._started
+        self.write(RunFinished(self.round, result))
+
+    async def _rounds(self) -> None:
+        if self._earlier is not None and not await self._take_up():
+            return
+        wanted, repaired = self.options.wanted, False
+        while self.round < self.options.max_rounds or repaired:
+            self.round += 1
+            last = self.round >= self.options.max_rounds
+            message = await self._ask_model(last=last)
+            calls = message.tool_calls
+            if not calls and self.result.finish_reason in ("length", "content_filter"):
+                return self._incomplete(
+                    "length" if self.result.finish_reason == "length" else "content_filter",
+                    "The answer was cut off: it reached the limit of tokens."
+                    if self.result.finish_reason == "length"
+                    else "The answer was cut off by the provider's content filter.",
+                )
+            if not calls and wanted is None:
+                return None
+            if calls and last and not (wanted and wanted.is_answer(calls)):
+                self._refuse_calls(message)
+                return self._incomplete("max_rounds", self._too_many_rounds())
+            if not calls and wanted is not None:
+                problem = wanted.read_text(self.result)
+                if problem is None:
+                    return None
+                if repaired or wanted.repaired:
+                    return self._incomplete("returns", problem)
+                repaired = wanted.repaired = True
+                self.messages.append(Message.user(wanted.complaint(problem)))
+                self.note(f"The answer did not fit what was asked for; asked once more: {problem}")
+                continue
+            repaired = False
+            if not await self._run_calls(message, calls):
+                return None
+        self._incomplete("max_rounds", self._too_many_rounds())
+        return None
+
+    def _too_many_rounds(self) -> str:
+        return (
+            f"The model did not come to an answer within {self.options.max_rounds} rounds. "
+            "Allow more with max_rounds=, or ask to go on."
+        )
+
+    def _incomplete(self, limit: Limit, why: str) -> None:
+        self.result.status, self.result.limit = "incomplete", limit
+        self.note(why, warning=True)
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    async def _ask_model(self, *, last: bool) -> Message:
+        """One request and its answer, streamed; the message is appended when it is whole."""
+        started = time.monotonic()
+        body = self._body(last=last)
+        for hook in tuple(self.options.hooks.before_request):
+            changed = await self.options.ask(hook, body)
+            if changed is not None:
+                body = dict(changed)
+        self.result.model = str(body.get("model") or self.result.model)
+        self.write(RoundStarted(self.round, self.result.model, len(body["messages"]), len(body.get("tools") or ())))
+        reader = self._reader = Reader(self.round, self.write)
+        try:
+            answer = await reader.read(self.client, body, self._retrying)
+        except APIError as error:
+            if self.options.wanted is not None and self.options.wanted.refused_by(error):
+                self.note("The endpoint takes no response_format; a forced tool asks for the answer instead.")
+                return await self._ask_model(last=last)
+            raise
+        self._reader = None
+        for text in answer.notes:
+            self.note(text)
+        message = answer.message
+        self.result.finish_reason = answer.finish_reason
+        self.result.text = message.get_content_as_string()
+        self.result.reasoning += message.reasoning_text
+        self.result.refusal = message.refusal or None
+        usage = answer.usage if answer.usage is not None else Usage()
+        self.result.usages.append(usage)
+        self.result.usage = self.result.usage + usage
+        self.messages.append(message)
+        self.write(UsageReported(self.round, usage))
+        self.write(
+            RoundFinished(self.round, message, answer.finish_reason, answer.usage, time.monotonic() - started)
+        )
+        for hook in tuple(self.options.hooks.after_response):
+            await self.options.ask(hook, message)
+        return message
+
+    def _body(self, *, last: bool) -> dict[str, Any]:
+        params = dict(self.options.params)
+        tools: list[dict[str, Any]] = [*self.toolkit.to_openai(), *self.options.caller_tools]
+        choice = params.get("tool_choice")
+        if isinstance(choice, str) and any(tool["function"]["name"] == choice for tool in tools):
+            params["tool_choice"] = {"type": "function", "function": {"name": choice}}
+        if self.round > 1 and choice not in (None, "auto", "none"):
+            params["tool_choice"] = "auto"  # a model that is forced again and again never answers (J03)
+        if last and tools:
+            params["tool_choice"] = "none"
+        if self.options.wanted is not None:
+            tools = self.options.wanted.ask_for(params, tools, self.client.profile)
+        return self.client.body(self.messages, tools, params, stream=self.options.stream)
+
+    def _retrying(self, attempt: int, seconds: float, reason: str) -> None:
+        self.write(RetryScheduled(self.round, attempt, seconds, reason))
+
+    def _keep_partial_answer(self) -> None:
+        """What was said of a broken or stopped answer stays in the result, and in the history once tools have run."""
+        reader, self._reader = self._reader, None
+        if reader is None:
+            return
+        text = reader.text
+        self.result.reasoning += reader.reasoning
+        if not text:
+            return
+        self.result.text = text
+        self.result.finish_reason = None
+        if self.messages and self.messages[-1].role == "tool":
+            self.messages.append(Message.assistant(text))
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    async def _run_calls(
+        self, message: Message, calls: Sequence[ToolCall], decisions: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Run calls side by side and append their answers in order; whether the rounds go on."""
+        caller = Caller(self, decisions)
+        tasks = [asyncio.get_running_loop().create_task(caller.answer(call)) for call in calls]
+        outcomes: list[Outcome | None] = [None] * len(tasks)
+        try:
+            await _all_or_first_error(tasks)
+        finally:
+            if not all(task.done() for task in tasks):
+                caller.cancel()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=CLEAN_UP)
+            for i, (call, task) in enumerate(zip(calls, tasks, strict=True)):
+                ended = task.done() and not task.cancelled() and task.exception() is None
+                outcomes[i] = task.result() if ended else caller.cancelled(call)
+            self._append_answers(message, calls, outcomes)
+        return not self._calls_left()
+
+    def _append_answers(
+        self, message: Message, calls: Sequence[ToolCall], outcomes: Sequence[Outcome | None]
+    ) -> None:
+        answers: dict[int, Message] = {}
+        for call, outcome in zip(calls, outcomes, strict=True):
+            assert outcome is not None
+            if outcome.pending is not None:
+                self.result.pending.append(outcome.pending)
+            if outcome.for_caller:
+                self.result.caller_calls.append(call)
+                continue
+            if outcome.record is not None:
+                self.result.calls.append(outcome.record)
+            answers[id(call)] = Message.tool(call.id, outcome.answer)
+        put_answers(self.messages, message, answers)
+
+    def _calls_left(self) -> bool:
+        result = self.result
+        if result.pending:
+            result.status = "paused"
+        elif result.caller_calls:
+            result.finish_reason = "tool_calls"
+        elif self.options.wanted is None or not self.options.wanted.answered:
+            return False
+        else:
+            result.value = self.options.wanted.value
+        return True
+
+    def _refuse_calls(self, message: Message) -> None:
+        """Calls of the last permitted round get an answer, but do not run."""
+        caller = Caller(self, None)
+        outcomes = [caller.refused(call, "Not run: the limit of rounds was reached.") for call in message.tool_calls]
+        self._append_answers(message, message.tool_calls, outcomes)
+
+    async def _take_up(self) -> bool:
+        """Answer the calls that a paused run left open; whether the rounds go on."""
+        assert self._earlier is not None
+        waiting = {pending.call.id for pending in self._earlier.pending}
+        at = next(
+            (i for i in range(len(self.messages) - 1, -1, -1) if self.messages[i].role == "assistant"), None
+        )
+        if at is None:
+            raise ToolnexusError("the paused run is not the end of this conversation any more")
+        message = self.messages[at]
+        calls = [call for call in message.tool_calls if call.id in waiting]
+        return await self._run_calls(message, calls, self._decisions)
+
+
+def _result_after(earlier: RunResult | None) -> RunResult:
+    """Where a run's result begins: empty, or with what had happened before it paused."""
+    if earlier is None:
+        return RunResult()
+    return RunResult(
+        calls=list(earlier.calls),
+        usage=earlier.usage,
+        usages=list(earlier.usages),
+        usages_before=len(earlier.usages),
+        notes=list(earlier.notes),
+        reasoning=earlier.reasoning,
+        exchanges=list(earlier.exchanges),
+    )
+
+
+def put_answers(messages: list[Message], message: Message, answers: Mapping[int, Message]) -> None:
+    """Put tool messages directly after `message`, in the order of its calls; one that is there already is replaced."""
+    at = max(i for i, item in enumerate(messages) if item is message)
+    end = at + 1
+    while end < len(messages) and messages[end].role == "tool":
+        end += 1
+    old = list(messages[at + 1 : end])
+    ordered: list[Message] = []
+    for call in message.tool_calls:
+        known = next((item for item in old if item.tool_call_id == call.id), None)
+        if known is not None:
+            old.remove(known)
+        new = answers.get(id(call), known)
+        if new is not None:
+            ordered.append(new)
+    messages[at + 1 : end] = ordered
+
+
+async def _all_or_first_error(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Wait for all; raise the first error of ours (a hook, an approve function) at once."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+
+def _new_in(now: Sequence[str], before: Sequence[str]) -> list[str]:
+    left = list(before)
+    return [label for label in now if label not in left or left.remove(label) is not None]
