@@ -16,6 +16,9 @@ Names are imported on first use, so `import toolnexus_nb` stays light.
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from ._lazy import lazy
 from .rounds.connectors import register_connector as _register
 
@@ -76,3 +79,30 @@ _register("rehearsal", "toolnexus_nb.models.rehearsal:connect", summary="picks t
 _register("recorded", "toolnexus_nb.models.recorded:connect", summary="replays a recording; the tools really run", needs="a recording: recorded:FILE")
 _register("in_process", "toolnexus_nb.models.in_process:connect", summary="any Python function as the model", needs="a function: tn.connect(function)")
 _register("local", "toolnexus_nb.models.local:connect", summary="a small real model on this machine", needs="the extra toolnexus-nb[local]")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext toolnexus_nb`: the `%toolnexus` magic, and a line that says what is connected."""
+    from .notebook.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext toolnexus_nb`: leaves nothing behind in IPython."""
+    from .notebook.magics import unload
+
+    unload()
+
+
+def _show_in_notebooks() -> None:
+    """Where a notebook runs, results, tools and toolkits show themselves; IPython is not imported for this."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        from .notebook.displays import register_displays
+
+        register_displays(shell)
+
+
+_show_in_notebooks()

@@ -5,9 +5,10 @@
     @argument("names", nargs="+", help="names of tools")
     def remove(session: Session, args: Namespace, cell: str | None) -> object: ...
 
-The function may be `async def`. What it returns is displayed if it is not None. A person's mistake is raised as
-`UsageError("one sentence")`. Files named `commands_*.py` in this folder register their words when `load()` imports them;
-help, completion and "did you mean" are made from the registry.
+The function may be `async def`, and is one if it waits for anything: the cell then awaits it. What it returns is
+displayed if it is not None. A person's mistake is raised as `UsageError("one sentence")`. Files named `commands_*.py`
+in this folder register their words when `load()` imports them; help, completion and "did you mean" are made from the
+registry.
 
 Lines are read in one of two ways. An ordinary command's line is split like a shell's, with backslashes left alone.
 A command with `rest=True` takes its options first; from the first word that is no option on, the text is kept as it was
@@ -45,7 +46,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Command:
     """One word after `%toolnexus`.
 
-    run: called with the session, the parsed line and the cell's body (None in the line form). May be a coroutine function.
+    run: called with the session, the parsed line and the cell's body (None in the line form); plain or async.
     complete: gives the words that may come next, from the session and the finished words after the command's name.
     cell: whether `%%toolnexus NAME` with a body makes sense.
     rest: whether what follows the options is kept as text in `args.rest`.
@@ -102,7 +103,9 @@ def load() -> None:
     if _loaded:
         return
     folder = import_module(__package__)
-    for module in sorted(info.name for info in pkgutil.iter_modules(folder.__path__) if info.name.startswith("commands_")):
+    for module in sorted(
+        info.name for info in pkgutil.iter_modules(folder.__path__) if info.name.startswith("commands_")
+    ):
         import_module(f"{__package__}.{module}")
     _loaded = True
 

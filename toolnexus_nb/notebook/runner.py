@@ -1,15 +1,15 @@
 """Whether a command of this cell is awaited or waited for. It only chooses; `tools/background.py` does the waiting.
 
 * **Awaited.** The transformer (`transformers.py`) has put `await` before the magic's call, because a loop runs in this
-  thread and the cell is the outermost one. The command is a coroutine of the cell: the kernel's loop stays free, so a click
-  on Allow is served while the cell runs (1 ms on ipykernel 7.4), and a 25 Hz tick lets Stop through at once
+  thread and the cell is the outermost one. The command is a coroutine of the cell: the kernel's loop stays free, so a
+  click on Allow is served while the cell runs (1 ms on ipykernel 7.4), and a 25 Hz tick lets Stop through at once
   (ipykernel#881). The rounds themselves run on the background loop; `Chat.ask` hops there.
-* **Blocking.** Everywhere else: a terminal, under `%%time` and `%%capture`, in a function, in a script. The coroutine runs
-  on the background loop and this thread waits, so that Stop and Ctrl-C get through.
+* **Blocking.** Everywhere else: a terminal, under `%%time` and `%%capture`, in a function, in a script. The coroutine
+  runs on the background loop and this thread waits, so that Stop and Ctrl-C get through.
 
-Stop, either way: the cell's task is cancelled (or KeyboardInterrupt arrives), the work is cancelled and gets a bounded time
-to clean up, and `RunStopped` is raised, or `CellStopped` where no run was going: KeyboardInterrupts that show as one line,
-so that Run All ends there as well.
+Stop, either way: the cell's task is cancelled (or KeyboardInterrupt arrives), the work is cancelled and gets a
+bounded time to clean up, and `RunStopped` is raised, or `CellStopped` where no run was going: KeyboardInterrupts that
+show as one line, so that Run All ends there as well.
 """
 
 from __future__ import annotations
@@ -74,13 +74,14 @@ async def _in_awaited_cell(make: Callable[[], Awaitable[T]]) -> T:
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    from ..rounds.result import RunCancelled, RunStopped
+    from ..rounds.result import RunStopped
 
     try:
         yield
-    except (RunStopped, CellStopped):
+    except RunStopped:
         raise
-    except RunCancelled as stopped:
-        raise RunStopped(stopped.result, stopped.left_running) from None
-    except (asyncio.CancelledError, KeyboardInterrupt):
+    except (asyncio.CancelledError, KeyboardInterrupt) as stop:
+        result = getattr(stop, "result", None)  # a cancelled run carries what had come until then
+        if result is not None:
+            raise RunStopped(result, getattr(stop, "left_running", ())) from None
         raise CellStopped from None

@@ -6,8 +6,9 @@ nothing and asks no endpoint anything.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..rounds.client import Client
     from ..rounds.result import RunResult
     from ..tools.toolkit import Toolkit
+    from .panel import EventPanel
 
 T = TypeVar("T")
 
@@ -87,11 +89,13 @@ class Session:
 
     @property
     def client(self) -> Client:
-        """The client in use. Made from the environment on first use; without OPENAI_* variables it is the rehearsal model.
+        """The client in use, made from the environment on first use; the rehearsal model without OPENAI_* variables.
 
         Raises ToolnexusError when the environment names an endpoint or a key but no model.
         """
         if self._client is None:
+            from ..rounds.chat import default_client
+
             self._client = default_client()
         return self._client
 
@@ -142,7 +146,7 @@ class Session:
         return turns
 
     def run(self, make: Callable[[], Awaitable[T]]) -> Any:
-        """Run asynchronous work for the cell: an awaitable in an awaited cell, else the value after a Stop-safe wait."""
+        """Do asynchronous work for the cell: an awaitable in an awaited cell, else its value, after a Stop-safe wait."""
         return runner.run(make)
 
     def once(self, key: str) -> bool:
@@ -181,22 +185,81 @@ class Session:
             undone += 1
         return undone
 
-    def note_turn(self) -> None:
-        """The running cell has asked the chat's last turn."""
-        if self._cell_id is not None and self._chat is not None:
-            turns = len(self._chat.turns)
-            if not self._asked or self._asked[-1].turns < turns:
-                self._asked.append(Asked(self._cell_id, self._execution, turns))
+    def note_turn(self, before: int) -> None:
+        """The running cell has asked; the chat had `before` turns until then. A run that left no turn is not noted."""
+        turns = len(self._chat.turns) if self._chat is not None else 0
+        self._asked = [asked for asked in self._asked if asked.turns <= before]
+        if self._cell_id is not None and turns > before:
+            self._asked.append(Asked(self._cell_id, self._execution, turns))
 
+    # --- showing a run --------------------------------------------------------------------------------------------
 
-def default_client() -> Client:
-    """The client of the environment (OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL), else the rehearsal model."""
-    from ..rounds.client import Client
-    from ..rounds.connectors import connect
+    def new_panel(self, prompt: str, toolkit: Toolkit | None = None, show: str | None = None) -> EventPanel:
+        """A panel for the next run of the session."""
+        from ..openai.tokens import estimate_tool_tokens
+        from .panel import EventPanel
 
-    if any(os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")):
-        return Client.from_env()
-    return connect("rehearsal")
+        offered = self.toolkit if toolkit is None else toolkit
+        cost = sum(estimate_tool_tokens(definition) for definition in offered.to_openai())
+        panel = EventPanel(prompt, self.client, schema_tokens=cost, show=show or self.config.panel)
+        panel.on_decisions = self._resume_on_loop(panel)
+        return panel
+
+    def approval(self, panel: EventPanel, policy: str | None = None) -> Any:
+        """What `Chat.ask(approve=)` takes for a policy of the settings: a word, or the panel's buttons."""
+        policy = policy or self.config.approve
+        return panel.decide if policy == "ask" else policy
+
+    @contextmanager
+    def watched(self, panel: EventPanel, toolkit: Toolkit | None = None) -> Iterator[None]:
+        """While entered, the chat offers these tools. However what is asked ends, the panel ends too."""
+        chat = self.chat
+        before = len(chat.turns)
+        if toolkit is not None:
+            chat.toolkit = toolkit
+        panel.show()
+        try:
+            yield
+        except BaseException as error:
+            panel.fail(error)
+            raise
+        finally:
+            chat.toolkit = self.toolkit
+            self.note_turn(before)
+
+    def _resume_on_loop(self, panel: EventPanel) -> Callable[[dict[str, Any]], None]:
+        """What the buttons of a paused run call: go on, on the kernel's loop, whatever thread the click came on."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no loop, no clicks
+            return lambda decisions: None
+
+        def resume(decisions: dict[str, Any]) -> None:
+            from .commands_core import resume_after_clicks
+
+            asyncio.run_coroutine_threadsafe(resume_after_clicks(self, panel, decisions), loop)
+
+        return resume
+
+    # --- tools ----------------------------------------------------------------------------------------------------
+
+    def unregistered_tools(self) -> list[str]:
+        """Variables of the notebook that hold a Tool which no model is offered."""
+        from ..tools.definition import Tool
+
+        return [
+            name
+            for name, value in self.namespace.items()
+            if isinstance(value, Tool) and not name.startswith("_") and value.name not in self.toolkit
+        ]
+
+    async def forget_tools(self) -> None:
+        """Close the toolkit with its servers, and go on with an empty one."""
+        old, self._toolkit = self.toolkit, None
+        self._cells.clear()
+        if self._chat is not None:
+            self._chat.toolkit = self.toolkit
+        await old.close()
 
 
 _the_session: Session | None = None
