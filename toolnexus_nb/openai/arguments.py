@@ -50,7 +50,7 @@ def parse_arguments(received: Any) -> ParsedArguments:
 
 
 def write_arguments(text: str, arguments: Mapping[str, Any]) -> str:
-    """The text to send: `text` if it is strict JSON for exactly this object, else the object, compact (G03, I06, I07)."""
+    """The text to send: `text` if it is strict JSON for just this object, else the object, compact (G03, I06, I07)."""
     try:
         if _STRICT.decode(text) == arguments and clean_text(text) == text:
             return text

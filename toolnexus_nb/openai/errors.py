@@ -86,6 +86,15 @@ class APIError(ToolnexusError):
             return False
         return self.status is not None and (self.status in (408, 409, 429) or self.status >= 500)
 
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Blank `secrets`, and whatever looks like a key, in everything this error holds."""
+        secrets = tuple(secrets)
+        self.message = redact(self.message, secrets)
+        self.args = (self.message,)
+        self.body = redact_value(self.body, secrets)
+        self.raw_body = redact(self.raw_body, secrets)
+        self.headers = redact_value(self.headers, secrets)
+
     def __str__(self) -> str:
         parts = [self._what_happened(), self.advice]
         return redact(" ".join(part for part in parts if part))
@@ -208,23 +217,24 @@ def api_error(
             parsed = load_json(raw)
         except ValueError:
             parsed = raw
-    parsed = redact_value(parsed, secrets)
     fields = _error_object(parsed)
     if status is None or status < 400:
         status = _status_inside(fields) or status
     lower = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
-    return error_class(status)(
-        redact(_message_of(parsed, fields) or _reason(status), secrets),
+    error = error_class(status)(
+        _message_of(parsed, fields) or _reason(status),
         status=status,
         code=_text_or_none(fields.get("code", fields.get("error_code"))),
         type=_text_or_none(fields.get("type", fields.get("error_type", fields.get("status")))),
         param=_text_or_none(fields.get("param")),
         body=parsed,
-        raw_body=redact(raw, secrets),
-        headers={name: redact(value, secrets) for name, value in lower.items()},
+        raw_body=raw,
+        headers=lower,
         partial=partial,
         endpoint=endpoint,
     )
+    error.hide(secrets)
+    return error
 
 
 def error_class(status: int | None) -> type[APIError]:

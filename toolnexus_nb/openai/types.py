@@ -389,6 +389,11 @@ class Usage(WireModel):
         """Completion tokens spent on thinking; never added to `completion_tokens` (F06)."""
         return self.completion_tokens_details.reasoning_tokens if self.completion_tokens_details else 0
 
+    def __str__(self) -> str:
+        """One readable line, such as `120 tokens (100 prompt + 20 completion), estimated`."""
+        parts = f"{self.prompt_tokens:,} prompt + {self.completion_tokens:,} completion"
+        return f"{self._total():,} tokens ({parts}){', estimated' if self.estimated else ''}"
+
     def __add__(self, other: Usage | None) -> Usage:
         """The sum, number by number, details and unknown numbers too; None adds nothing."""
         if other is None:
@@ -480,6 +485,7 @@ class Delta(WireModel):
     reasoning_details: Annotated[list[Any] | None, SkipValidation] = None
     tool_calls: Annotated[list[DeltaToolCall], BeforeValidator(_list)] = Field(default_factory=list)
     function_call: Annotated[dict[str, Any] | None, SkipValidation] = None
+    audio: Annotated[dict[str, Any] | None, SkipValidation] = None
 
     @property
     def content_text(self) -> str:

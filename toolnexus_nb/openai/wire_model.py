@@ -1,4 +1,4 @@
-"""The base of every type on the wire: unknown keys are kept, what was never set is not written, oddities don't break."""
+"""The base of every type on the wire: unknown keys are kept, what was never set is not written."""
 
 from __future__ import annotations
 

@@ -1,0 +1,353 @@
+"""A streamed reply as an iterator of chunks, and a whole reply read by the same code.
+
+Bytes become events (`sse`), events chunks, chunks a message (`accumulate`). What the pieces of bytes are cut like
+plays no part. An error is raised after the chunks before it, with what had arrived in `error.partial`; an answer that
+ends without `[DONE]` and without a finish reason is a StreamError (D11).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from inspect import isawaitable
+from itertools import chain
+from typing import Any, Protocol, Self, TypeVar
+
+from .accumulate import CompletionAccumulator, with_delta
+from .errors import APIError, StreamError, api_error, body_says_error, error_class
+from .json_text import load_json
+from .sse import SSEEvent, SSEReader
+from .types import ChatCompletionChunk, ChatCompletionResponse, Message, Usage, as_mapping
+
+T = TypeVar("T")
+_DONE = b"[DONE]"
+INCOMPLETE = "it ended before the answer was complete"
+_QUOTED = 300  # bytes of an unreadable event that its error shows
+
+
+class Decoder(Protocol):
+    """From what a source yields to chunks. `ended`: nothing more is to be read; `complete`: the answer is whole."""
+
+    ended: bool
+    complete: bool
+
+    def feed(self, item: Any) -> Iterator[ChatCompletionChunk]: ...
+
+    def finish(self) -> Iterator[ChatCompletionChunk]: ...
+
+
+class ChunkDecoder:
+    """Bytes in any cut to chunks; raises the error an event holds, after the chunks before it."""
+
+    def __init__(self) -> None:
+        self._reader = SSEReader()
+        self.ended = False
+        self.complete = False
+        self.seen = 0
+
+    def feed(self, item: bytes) -> Iterator[ChatCompletionChunk]:
+        """Take the next bytes. Raises APIError for an error event, StreamError for one that can't be read (D20)."""
+        return self._chunks(self._reader.feed(item))
+
+    def finish(self) -> Iterator[ChatCompletionChunk]:
+        """Take the end of the bytes; half an event there is an answer cut off, not an unreadable one (D14)."""
+        try:
+            yield from self._chunks(self._reader.finish())
+        except StreamError as error:
+            if error.code != "unreadable_event":
+                raise
+        if not self.seen and not self.ended and self._reader.unrecognised.strip():
+            text = self._reader.unrecognised.strip()
+            raise StreamError(f"this is no answer of a model: {_quoted(text)}", body=text.decode("utf-8", "replace"))
+
+    def _chunks(self, events: list[SSEEvent]) -> Iterator[ChatCompletionChunk]:
+        for event in events:
+            if event.data == _DONE or event.data.strip() == _DONE:
+                self.ended = self.complete = True
+                return
+            if event.name == ":":
+                continue
+            chunk = read_event(event)
+            if chunk is None:
+                continue
+            self.seen += 1
+            for choice in chunk.choices:
+                if choice.message is not None:
+                    self.complete = self.complete or "delta" not in choice.model_fields_set
+                    chunk.choices = [with_delta(each) for each in chunk.choices]
+                    break
+            yield chunk
+
+
+def read_event(event: SSEEvent) -> ChatCompletionChunk | None:
+    """The chunk an event holds, None if it holds nothing (D09). Raises as `ChunkDecoder.feed`."""
+    data = event.data
+    try:
+        chunk = ChatCompletionChunk.read(data)
+    except ValueError:
+        _refuse(event)
+        return None
+    if chunk.error or event.name == "error":
+        raise stream_api_error(data)
+    if not chunk.choices and chunk.usage is None:
+        fields = chunk.model_fields_set
+        if chunk.object == "error" or (fields & {"message", "detail"} and api_error(200, {}, data).status != 200):
+            raise stream_api_error(data)
+        if not fields or (event.name not in ("", "message") and "choices" not in fields):
+            return None  # `{}` or a ping
+    return chunk
+
+
+def _refuse(event: SSEEvent) -> None:
+    """Raise what an event without a JSON object means: an error in a list (E06) or as text (E14), or junk (D20)."""
+    data = event.data.strip()
+    try:
+        body = load_json(data)
+    except ValueError:
+        if event.name == "error" or data[:5].lower() == b"error":
+            raise stream_api_error(data) from None
+    else:
+        if body is None:
+            return
+        if event.name == "error" or body_says_error(body):
+            raise stream_api_error(data)
+    text = data.decode("utf-8", "replace")
+    raise StreamError(f"an event could not be read: {_quoted(data)}", code="unreadable_event", body=text, raw_body=text)
+
+
+def stream_api_error(data: bytes) -> APIError:
+    """The error an event or a 200 body holds; without a status of its own it is a StreamError."""
+    error = api_error(200, {}, data)
+    if error_class(error.status) is not APIError:
+        return error
+    return StreamError(
+        error.message, code=error.code, type=error.type, param=error.param, body=error.body, raw_body=error.raw_body
+    )
+
+
+def _quoted(data: bytes) -> str:
+    text = data.decode("utf-8", "replace")
+    return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
+
+
+class ChunkPasser:
+    """The decoder of a source that yields chunks itself; where it ends, the answer ends."""
+
+    ended = False
+    complete = True
+
+    def feed(self, item: Any) -> Iterator[ChatCompletionChunk]:
+        yield item if isinstance(item, ChatCompletionChunk) else ChatCompletionChunk.read(as_mapping(item))
+
+    def finish(self) -> Iterator[ChatCompletionChunk]:
+        return iter(())
+
+
+class ChatStream:
+    """The seed's stream: `async for chunk in stream`, or plain `for`; then `message`, `usage`, `finish_reason`.
+
+    Made by `from_bytes` or `from_iterable`. `async with` (or `aclose()`) closes the source, also when the loop over
+    the chunks is left early. After an error `err` holds it, and `message` what had arrived.
+    """
+
+    def __init__(
+        self,
+        source: Iterable[Any] | AsyncIterable[Any],
+        decoder: Decoder,
+        *,
+        tool_names: Iterable[str] = (),
+        endpoint: str | None = None,
+        secrets: Iterable[str] = (),
+        aclose: Callable[[], Any] | None = None,
+        block: Callable[[Callable[[], Awaitable[Any]]], Any] | None = None,
+    ) -> None:
+        self.accumulator = CompletionAccumulator(tool_names)
+        self.current: ChatCompletionChunk | None = None
+        self.err: BaseException | None = None
+        self.done = False
+        self._source = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
+        self._decoder = decoder
+        self._endpoint = endpoint
+        self._secrets = tuple(secrets)
+        self._to_close: list[Callable[[], Any]] = [aclose] if aclose else []
+        self._block = block
+        self._ready: deque[ChatCompletionChunk] = deque()
+        self._failure: BaseException | None = None
+        self._exhausted = False
+
+    @classmethod
+    def from_bytes(cls, byte_chunks: Iterable[bytes] | AsyncIterable[bytes], **options: Any) -> Self:
+        """Read the body of a reply as it arrives.
+
+        Options: `tool_names` (the declared tools, see StreamingToolCallAccumulator), `endpoint` and `secrets` (for
+        error messages), `aclose` (called once at the end), `block` (how plain `for` waits for an async source:
+        takes a function that makes an awaitable).
+        """
+        return cls(byte_chunks, ChunkDecoder(), **options)
+
+    @classmethod
+    def from_iterable(cls, chunks: Iterable[Any] | AsyncIterable[Any], **options: Any) -> Self:
+        """Pass on chunks (or their dicts). An exception from `chunks` is raised after the chunks before it."""
+        return cls(chunks, ChunkPasser(), **options)
+
+    @property
+    def message(self) -> Message:
+        """The message so far, of choice 0."""
+        return self.accumulator.message()
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage the provider reported, or None."""
+        return self.accumulator.usage
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the answer ended, in the provider's word."""
+        return self.accumulator.finish_reason
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ChatCompletionChunk:
+        chunk = await self._next()
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+    def __iter__(self) -> Iterator[ChatCompletionChunk]:
+        with ExitStack() as stack:
+            wait: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
+            if isinstance(self._source, Iterator):
+                wait = run_at_once
+            elif self._block is not None:
+                wait = self._block
+            else:
+                runner = stack.enter_context(asyncio.Runner())
+                wait = lambda make: runner.run(make())  # noqa: E731
+            stack.callback(wait, self.aclose)
+            while (chunk := wait(self._next)) is not None:
+                yield chunk
+
+    async def read(self) -> ChatCompletionResponse:
+        """Read to the end and give the reply as one. Raises what iterating raises."""
+        async for _ in self:
+            pass
+        return self.accumulator.response()
+
+    async def aclose(self) -> None:
+        """Close the source; may be called at any time and again."""
+        self._exhausted = True
+        self._ready.clear()
+        close = getattr(self._source, "aclose", None) or getattr(self._source, "close", None)
+        closers, self._to_close = self._to_close, []
+        for closer in [close, *closers] if close else closers:
+            closing = closer()
+            if isawaitable(closing):
+                await closing
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def _next(self) -> ChatCompletionChunk | None:
+        """The next chunk; None at the end. Raises the failure there was, once."""
+        while not self._ready:
+            if self._exhausted:
+                await self._end()
+                return None
+            try:
+                source = self._source
+                item = next(source) if isinstance(source, Iterator) else await anext(source)
+            except (StopIteration, StopAsyncIteration):
+                self._exhausted = True
+                self._take(self._decoder.finish())
+            except BaseException as error:
+                self._exhausted = True
+                # a connection that breaks after the last word was said has done no harm (D13)
+                if not (isinstance(error, Exception) and self.finish_reason and self.usage):
+                    self._failure = error
+            else:
+                self._take(self._decoder.feed(item))
+        chunk = self.current = self._ready.popleft()
+        self.accumulator.add_chunk(chunk)
+        return chunk
+
+    def _take(self, chunks: Iterator[ChatCompletionChunk]) -> None:
+        try:
+            self._ready.extend(chunks)  # keeps the chunks before an error
+        except APIError as error:
+            self._failure = error
+        self._exhausted = self._exhausted or self._decoder.ended or self._failure is not None
+
+    async def _end(self) -> None:
+        """Close the source and judge how the answer ended; raises the failure the first time it is asked."""
+        failure = self._failure
+        if self.done:
+            return
+        self.done = True
+        if failure is None and not (self._decoder.complete or self.accumulator.has_finish_reason):
+            failure = StreamError(INCOMPLETE)
+        self.accumulator.closed = failure is None
+        self.accumulator.cut = failure is not None
+        self.err = failure
+        await self.aclose()
+        if isinstance(failure, APIError):
+            finish_error(failure, self.accumulator, self._endpoint, self._secrets)
+        if failure is not None:
+            raise failure
+
+
+def run_at_once(make: Callable[[], Awaitable[T]]) -> T:
+    """The result of an awaitable that never has to wait. Raises RuntimeError if it does."""
+    step = make().__await__()
+    try:
+        next(step)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+    raise RuntimeError("closing this stream has to wait: use `async for`")
+
+
+def finish_error(
+    error: APIError, accumulator: CompletionAccumulator, endpoint: str | None, secrets: Iterable[str]
+) -> None:
+    """Give an error what only the reader of the answer knows."""
+    error.partial = error.partial or accumulator.message()
+    error.endpoint = error.endpoint or endpoint
+    error.hide(secrets)
+
+
+def parse_response(
+    body: bytes,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    *,
+    endpoint: str | None = None,
+    secrets: Iterable[str] = (),
+) -> ChatCompletionResponse:
+    """Read the whole body of a reply: JSON, or an event stream that was not asked for (D16).
+
+    Raises the APIError that belongs to a status of 400 or more, to an error inside a 200 body (E03), and to a body
+    without an answer (B03).
+    """
+    if status >= 400:
+        raise api_error(status, headers, body, secrets=secrets, endpoint=endpoint)
+    accumulator, decoder = CompletionAccumulator(), ChunkDecoder()
+    try:
+        for chunk in chain(decoder.feed(body), decoder.finish()):
+            accumulator.add_chunk(chunk)
+        if not accumulator.choices:
+            text = body.decode("utf-8", "replace")
+            raise StreamError(f"the reply has no choices: {_quoted(body)}", status=status, body=text, raw_body=text)
+        if not (decoder.complete or accumulator.has_finish_reason):
+            raise StreamError(INCOMPLETE)
+    except APIError as error:
+        accumulator.cut = True
+        finish_error(error, accumulator, endpoint, secrets)
+        raise
+    accumulator.closed = True
+    return accumulator.response()
