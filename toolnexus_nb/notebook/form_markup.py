@@ -97,7 +97,11 @@ def trial_html(name: str, trial: Trial | None, schema: Mapping[str, Any]) -> str
 def form_html(name: str, description: str, trial: Trial | None, schema: Mapping[str, Any], table: str) -> str:
     """The static form: what can be given, and the last run."""
     last = trial_html(name, trial, schema)
-    body = fold("parameters", table, cls="tnx-pad") + last if last else table + tag("p", hint("not run yet"), cls="tnx-pad")
+    body = (
+        fold("parameters", table, cls="tnx-pad") + last
+        if last
+        else table + tag("p", hint("not run yet"), cls="tnx-pad")
+    )
     again = f"%toolnexus form {name}"
     note = tag("p", hint("open it again with "), tag("code", esc(again)), cls="tnx-pad")
     return section(f"Form for {name}", form_head(name, description), body, note, cls="tnx-form")
@@ -106,8 +110,15 @@ def form_html(name: str, description: str, trial: Trial | None, schema: Mapping[
 def form_text(name: str, description: str, trial: Trial | None) -> str:
     lines = [f"form for {name}: {description.strip()}".rstrip(": ")]
     if trial is not None:
-        lines.append(f"  {name}({definition_text(trial.arguments)}) {state_words(trial)}")
-        if trial.result is not None:
-            lines += [f"  {line}" for line in shortened(trial.result.output, 2000).splitlines()]
-    lines.append(f"  (%toolnexus form {name} opens it, %toolnexus call {name} {{…}} runs it)")
+        lines.append(trial_text(name, trial))
+    lines.append(f"(%toolnexus form {name} opens it, %toolnexus call {name} {{…}} runs it)")
+    return printable("\n".join(lines))
+
+
+def trial_text(name: str, trial: Trial) -> str:
+    """The call, how it went, what it printed, what came back."""
+    lines = [f"{name}({definition_text(trial.arguments)}) {state_words(trial)}"]
+    if trial.result is not None:
+        lines += [f"  | {line}" for line in shortened(trial.result.printed, 2000).splitlines()]
+        lines += [f"  {line}" for line in shortened(trial.result.output, 2000).splitlines()]
     return printable("\n".join(lines))

@@ -205,6 +205,14 @@ def schema_html(tools: Sequence[ToolFacts], actions: Callable[[str], str] = lamb
     return section("Tool schemas", top, tag("div", *listed, cls=cls), cls="tnx-schema")
 
 
+def json_section(form: str, definitions: Sequence[Any]) -> str:
+    """Definitions in one provider's form."""
+    title = head(esc(form), counted(len(definitions), "definition"))
+    return section(
+        f"Definitions for {form}", title, tag("div", json_block(definitions, copy="the JSON"), cls="tnx-pad")
+    )
+
+
 NO_TOOLS = "No tool is registered yet. Begin a cell with %%toolnexus and define a function in it."
 
 

@@ -1,7 +1,7 @@
 """The schema view: what a model reads of your tools, live under a cell, static when the next cell runs.
 
-    SchemaView(toolkit).show()            every tool of a toolkit
-    SchemaView([get_weather])             as the last line of a cell
+SchemaView(toolkit).show()            every tool of a toolkit
+SchemaView([get_weather])             as the last line of a cell
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class SchemaView(LiveView):
 
 
 def _try_button(name: str) -> str:
-    return tag("button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try {name}")
+    return tag(
+        "button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try {name}"
+    )
 
 
 def _tools_of(tools: Any) -> list[Tool]:
@@ -107,25 +109,37 @@ def _tools_of(tools: Any) -> list[Tool]:
     return list(Toolkit(tools).tools())
 
 
+def definitions(tools: Iterable[Tool], form: str) -> list[Any]:
+    """The tools as one provider wants them: openai, strict, anthropic, gemini or mcp."""
+    from ..tools.adapters import to_anthropic, to_gemini, to_openai
+
+    makers: dict[str, Callable[[Iterable[Tool]], list[Any]]] = {
+        "openai": to_openai,
+        "strict": lambda some: to_openai(some, strict=True),
+        "anthropic": to_anthropic,
+        "gemini": to_gemini,
+        "mcp": lambda some: [mcp_form(tool) for tool in some],
+    }
+    return makers[form](tools)
+
+
+_PROVIDERS = {"OpenAI": "openai", "strict": "strict", "Anthropic": "anthropic", "Gemini": "gemini", "MCP": "mcp"}
+
+
 def gather(tool: Tool, changes: Iterable[Any] = (), *, every_provider: bool = True) -> ToolFacts:
     """Everything the view shows of one tool. What can't be made of it (a strict form, say) becomes a sentence."""
-    from ..openai.tokens import estimate_tool_tokens
-    from ..tools.adapters import to_anthropic, to_gemini, to_openai
     from ..tools.linting import lint
 
-    makers: dict[str, Callable[[], Any]] = {
-        "OpenAI": lambda: to_openai([tool])[0],
-        "strict": lambda: to_openai([tool], strict=True)[0],
-        "Anthropic": lambda: to_anthropic([tool])[0],
-        "Gemini": lambda: to_gemini([tool])[0],
-        "MCP": lambda: mcp_form(tool),
-    }
-    if not every_provider:
-        makers = {"OpenAI": makers["OpenAI"]}
-    forms = {provider: _form_or_reason(make) for provider, make in makers.items()}
-    wire = forms["OpenAI"]
-    cost = estimate_tool_tokens(wire) if isinstance(wire, dict) else 0
-    return ToolFacts(tool, forms, cost, lint(tool), list(changes), lens_of(tool), tags_of(tool))
+    shown = _PROVIDERS if every_provider else {"OpenAI": "openai"}
+    forms = {name: _form_or_reason(lambda form=form: definitions([tool], form)[0]) for name, form in shown.items()}
+    return ToolFacts(tool, forms, tokens_of([tool]), lint(tool), list(changes), lens_of(tool), tags_of(tool))
+
+
+def tokens_of(tools: Iterable[Tool]) -> int:
+    """About how many tokens the definitions of these tools cost each request."""
+    from ..openai.tokens import estimate_tool_tokens
+
+    return sum(estimate_tool_tokens(definition) for definition in definitions(tools, "openai"))
 
 
 def _form_or_reason(make: Callable[[], Any]) -> Any:
