@@ -61,6 +61,7 @@ _NAMES: dict[str, str] = {
     "http_tool": "tools.http",
     "lint": "tools.linting",
     "list_connectors": "rounds.connectors",
+    "list_faults": "models.faults",
     "native_tool": "tools.definition",
     "record": "models.recorded",
     "register_connector": "rounds.connectors",
@@ -106,3 +107,4 @@ def _show_in_notebooks() -> None:
 
 
 _show_in_notebooks()
+_register("faults", "toolnexus_nb.models.faults:with_faults", summary="a wrapper, not a model: faults=[...] on any of these", needs="names of faults")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from ...openai.tokens import estimate_tokens, estimate_tool_tokens
 from ...rounds.client import Client
 from ...rounds.transport import BytesResponse, TransportRequest
 from ..speaking import (
@@ -24,6 +23,7 @@ from ..speaking import (
     model_list,
     spoken_bytes,
 )
+from ..usage import estimated_usage
 from .planner import Plan, plan
 
 NAME = "rehearsal"
@@ -75,21 +75,6 @@ def spoken_plan(made: Plan, body: Mapping[str, Any], *, with_usage: bool) -> Spo
     )
     said = " ".join([made.reasoning, made.text, *(f"{call.name} {call.arguments}" for call in calls)])
     return Spoken(made.text, made.reasoning, calls, estimated_usage(body, said) if with_usage else None)
-
-
-def estimated_usage(body: Mapping[str, Any], said: str) -> dict[str, Any]:
-    """Tokens of a request and its reply by the estimator, marked "estimated"."""
-    prompt = sum(estimate_tokens(_words_of(message)) for message in body.get("messages") or () if isinstance(message, Mapping))
-    prompt += sum(estimate_tool_tokens(tool) for tool in body.get("tools") or () if isinstance(tool, Mapping))
-    reply = estimate_tokens(said)
-    return {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply, "estimated": True}
-
-
-def _words_of(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False) if content else ""
-    calls = message.get("tool_calls")
-    return f"{text} {json.dumps(calls, ensure_ascii=False)}" if calls else text
 
 
 def connect(model: str | None = None, argument: str | None = None, *, pace: float | None = None, today: date | None = None, **options: Any) -> Client:
