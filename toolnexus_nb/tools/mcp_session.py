@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import logging
 import os
 import time
@@ -71,6 +72,7 @@ class Session:
         self._scope: Any = None
         self._error: BaseException | None = None
         self._clocks: set[asyncio.Timeout] = set()
+        self._contexts: dict[object, contextvars.Context] = {}
 
     # --- life ---
 
@@ -179,6 +181,8 @@ class Session:
         client = self.client
         if client is None or not self.is_open:
             raise await self._lost(doing)
+        key = object()
+        self._contexts[key] = contextvars.copy_context()
         replies: list[Reply] = []
         token = replies_to_this.set(replies)
         try:
@@ -196,6 +200,7 @@ class Session:
                 raise Refused(cause_of(error), replies) from error
             return work.result()
         finally:
+            del self._contexts[key]
             for task in (work, gone):
                 task.cancel()
             await asyncio.wait([work, gone], timeout=_CLEAN_UP)
@@ -283,8 +288,11 @@ class Session:
         listener = self._find_listener()
         if listener is None:
             return ElicitResult(action="cancel")
+        # In the context of the call it belongs to, as far as that can be told: a form must open under that call's cell,
+        # and older connections ask in the context in which the session was opened.
+        context = next(reversed(self._contexts.values()), None)
         with self._no_clock():
-            return await listener.on_elicitation(params)
+            return await asyncio.create_task(_awaited(listener.on_elicitation(params)), context=context)
 
     async def _ask_for_logs(self, client: Any) -> None:
         """Older connections say the level once; newer ones with each request (`log_level=` above)."""
@@ -325,6 +333,10 @@ class Session:
                 await asyncio.sleep(pause)
             except (MCPError, RuntimeError):
                 return  # it does not offer this; `refresh()` and a reconnect still see changes
+
+
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work
 
 
 class _Clock:

@@ -32,6 +32,16 @@ def tool_name(server: str, tool: str, taken: Collection[str]) -> str:
     return f"{name}_{number}"
 
 
+class ServerDecides:
+    """Arguments go to the server unchecked: it knows what it takes (some read "1" as 1), and says what does not fit."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.input_schema = schema
+
+    def bind(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [arguments], {}
+
+
 def make_tool(server: McpServer, listed: Any, name: str) -> Tool:
     """Our tool for one `mcp.types.Tool`. It holds the server, which stays open while any toolkit has it."""
     from .definition import Tool
@@ -45,7 +55,7 @@ def make_tool(server: McpServer, listed: Any, name: str) -> Tool:
     return Tool(
         name=name,
         description=listed.description or "",
-        input_schema=input_schema(listed.input_schema),
+        binder=ServerDecides(input_schema(listed.input_schema)),
         invoke=invoke,
         source=f"mcp:{server.name}",
         needs_approval=approval_rule(server.spec, own_name, annotations),
