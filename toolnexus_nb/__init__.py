@@ -80,6 +80,7 @@ _register("rehearsal", "toolnexus_nb.models.rehearsal:connect", summary="picks t
 _register("recorded", "toolnexus_nb.models.recorded:connect", summary="replays a recording; the tools really run", needs="a recording: recorded:FILE")
 _register("in_process", "toolnexus_nb.models.in_process:connect", summary="any Python function as the model", needs="a function: tn.connect(function)")
 _register("local", "toolnexus_nb.models.local:connect", summary="a small real model on this machine", needs="the extra toolnexus-nb[local]")
+_register("faults", "toolnexus_nb.models.faults:with_faults", summary="a wrapper, not a model: faults=[...] on any of these", needs="names of faults")
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -107,4 +108,3 @@ def _show_in_notebooks() -> None:
 
 
 _show_in_notebooks()
-_register("faults", "toolnexus_nb.models.faults:with_faults", summary="a wrapper, not a model: faults=[...] on any of these", needs="names of faults")
