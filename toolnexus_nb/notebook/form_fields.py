@@ -212,6 +212,7 @@ class OptionalField(Field):
 
     def __init__(self, inner: Field, name: str, unticked: Any = LEFT_OUT) -> None:
         self.inner, self.path, self.schema = inner, inner.path, inner.schema
+        self.input = getattr(inner, "input", None)  # an object and a list have no single one
         self._unticked = unticked
         words = f"send {name}" if unticked is LEFT_OUT else f"give {name} (else null)"
         self.sent = widgets.Checkbox(value=False, description=words, indent=False)

@@ -152,8 +152,8 @@ def _form_or_reason(make: Callable[[], Any]) -> Any:
 def mcp_form(tool: Tool) -> dict[str, Any]:
     """The tool as an MCP server lists it."""
     listed: dict[str, Any] = {"name": tool.name}
-    if tool.display_name:
-        listed["title"] = tool.display_name
+    if tool.title:
+        listed["title"] = tool.title
     listed |= {"description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema:
         listed["outputSchema"] = tool.output_schema

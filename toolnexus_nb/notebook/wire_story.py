@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..openai.errors import ToolnexusError
+from ..openai.errors import APIError
 from ..openai.sse import SSEReader
 from ..openai.stream import parse_response
 
@@ -147,8 +147,8 @@ def read_reply(exchange: Exchange) -> Reply:
         return Reply(problem=exchange.error or "no reply yet")
     try:
         response = parse_response(exchange.body, exchange.status, dict(exchange.headers))
-    except ToolnexusError as error:
-        return Reply(problem=str(error))
+    except APIError as error:
+        return Reply(message=error.partial, problem=str(error))
     choice = response.choices[0] if response.choices else None
     return Reply(
         message=choice.message if choice else None,
