@@ -1,0 +1,213 @@
+"""What pydantic and jsonschema found, and what they are too lenient about, as sentences with their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from .misfits import JSONSchema, describe, dotted, missing_value, shown, unknown_key, wrong_value
+
+Path = tuple[str | int, ...]
+Said = tuple[Path, str]
+
+_DATES = frozenset({"date", "date-time", "time", "duration"})
+
+
+def objections(path: Path, schema: Any, value: Any, definitions: JSONSchema) -> list[Said]:
+    """Values pydantic would take by a guess that can hurt: true for 1, "yes" for true, 0 for a date, keys nobody reads."""
+    if not isinstance(schema, dict):
+        return []
+    if ref := schema.get("$ref"):
+        return objections(path, definitions.get(str(ref).rpartition("/")[2]), value, definitions)
+    if branches := schema.get("anyOf") or schema.get("oneOf"):
+        tried = [
+            objections(path, branch, value, definitions) for branch in branches if _could_be(branch, value, definitions)
+        ]
+        if not tried:
+            return [(path, wrong_value(path, schema, value, definitions))]
+        return min(tried, key=len)
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        wrong = isinstance(value, bool)
+    elif kind == "boolean":
+        wrong = not isinstance(value, bool) and not (
+            isinstance(value, str) and value.strip().lower() in ("true", "false")
+        )
+    elif kind == "string":
+        wrong = schema.get("format") in _DATES and isinstance(value, int | float)
+    elif kind == "array" and isinstance(value, list):
+        return _array_objections(path, schema, value, definitions)
+    elif kind == "object" and isinstance(value, dict):
+        return _object_objections(path, schema, value, definitions)
+    else:
+        wrong = False
+    return [(path, wrong_value(path, schema, value, definitions))] if wrong else []
+
+
+def _array_objections(path: Path, schema: JSONSchema, value: list[Any], definitions: JSONSchema) -> list[Said]:
+    prefix = schema.get("prefixItems", ())
+    items = schema.get("items")
+    found: list[Said] = []
+    for index, one in enumerate(value):
+        found += objections((*path, index), prefix[index] if index < len(prefix) else items, one, definitions)
+    return found
+
+
+def _object_objections(path: Path, schema: JSONSchema, value: dict[Any, Any], definitions: JSONSchema) -> list[Said]:
+    properties = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    found: list[Said] = []
+    for key, one in value.items():
+        if key in properties:
+            if one is not None:  # a refused null is pydantic's to report: it may mean "left out"
+                found += objections((*path, key), properties[key], one, definitions)
+        elif others is False:
+            found.append(((*path, str(key)), unknown_key((*path, str(key)), properties)))
+        elif isinstance(others, dict):
+            found += objections((*path, str(key)), others, one, definitions)
+    return found
+
+
+def _could_be(schema: Any, value: Any, definitions: JSONSchema) -> bool:
+    """Whether a branch of a union is one this value could have been meant for."""
+    if not isinstance(schema, dict):
+        return True
+    if ref := schema.get("$ref"):
+        return _could_be(definitions.get(str(ref).rpartition("/")[2]), value, definitions)
+    if branches := schema.get("anyOf") or schema.get("oneOf"):
+        return any(_could_be(branch, value, definitions) for branch in branches)
+    match schema.get("type"):
+        case "null":
+            return value is None
+        case "boolean":
+            return isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in ("true", "false"))
+        case "integer" | "number":
+            return isinstance(value, int | float | str) and not isinstance(value, bool)
+        case "string":
+            return not isinstance(value, bool | int | float | list | dict | type(None))
+        case "array":
+            return isinstance(value, list | tuple | set)
+        case "object":
+            return not isinstance(value, bool | int | float | str | list | type(None))
+    return True
+
+
+def sentences(path: Path, schema: JSONSchema, error: ValidationError, definitions: JSONSchema) -> list[Said]:
+    """One sentence for each place pydantic refused; the branches of a union are one place."""
+    found: dict[Path, str] = {}
+    for one in error.errors(include_url=False):
+        place, node, whole = _walk(path, schema, one["loc"], definitions)
+        if place in found:
+            continue
+        found[place] = _sentence(place, node, whole, one, definitions)
+    return list(found.items())
+
+
+def _walk(path: Path, schema: Any, location: tuple[int | str, ...], definitions: JSONSchema) -> tuple[Path, Any, bool]:
+    """(path, schema there, whether the location was followed to its end); stops at a union, whose tags are no keys."""
+    for step in location:
+        schema = _resolved(schema, definitions)
+        if "anyOf" in schema or "oneOf" in schema:
+            branches = [one for one in schema.get("anyOf", schema.get("oneOf")) if one != {"type": "null"}]
+            if len(branches) != 1:
+                return path, schema, False
+            schema = _resolved(branches[0], definitions)
+        if isinstance(step, int):
+            prefix = schema.get("prefixItems", ())
+            schema = prefix[step] if step < len(prefix) else schema.get("items")
+            path = (*path, step)
+        elif step in schema.get("properties", {}):
+            schema = schema["properties"][step]
+            path = (*path, step)
+        elif isinstance(schema.get("additionalProperties"), dict):
+            if step == "[key]":
+                return path, schema, False
+            schema = schema["additionalProperties"]
+            path = (*path, step)
+        elif schema.get("type") == "object" and not step.endswith(")") and "[" not in step and "-" not in step:
+            schema = {}
+            path = (*path, step)
+    return path, _resolved(schema, definitions), True
+
+
+def _resolved(schema: Any, definitions: JSONSchema) -> JSONSchema:
+    while isinstance(schema, dict) and "$ref" in schema:
+        schema = {
+            **definitions.get(str(schema["$ref"]).rpartition("/")[2], {}),
+            **{k: v for k, v in schema.items() if k != "$ref"},
+        }
+    return schema if isinstance(schema, dict) else {}
+
+
+_SAID_BY_SCHEMA = ("_type", "_parsing", "_from_float", "_size")
+_LIMITS = frozenset(
+    {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of", "too_short", "too_long", "string_too_short",
+     "string_too_long", "string_pattern_mismatch", "literal_error", "enum", "union_tag_invalid", "is_instance_of", "finite_number",
+     "date_from_datetime_inexact", "int_from_float", "model_attributes_type", "missing_argument"}
+)  # fmt: skip
+
+
+def _sentence(path: Path, schema: JSONSchema, whole: bool, error: Any, definitions: JSONSchema) -> str:
+    kind, value = error["type"], error["input"]
+    if not whole:
+        return wrong_value(path, schema, value, definitions)
+    if kind in ("missing", "missing_argument", "missing_keyword_only_argument", "missing_positional_only_argument"):
+        return missing_value(path, schema, definitions)
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return unknown_key(path, ())
+    if kind == "notebook_variable":
+        return f"{dotted(path)}: {error['msg']}"
+    if kind in ("value_error", "assertion_error"):
+        reason = (error.get("ctx") or {}).get("error")
+        return f"{dotted(path)} is not accepted: {str(reason) or error['msg']}, but got {shown(value)}"
+    if kind in _LIMITS or kind.endswith(_SAID_BY_SCHEMA):
+        said = describe(schema, definitions)
+        if said != "any value":
+            return wrong_value(path, schema, value, definitions)
+    return f"{dotted(path)} is not accepted: {error['msg'][:1].lower()}{error['msg'][1:]}, but got {shown(value)}"
+
+
+def schema_sentences(validator: Any, schema: JSONSchema, arguments: dict[str, Any]) -> Iterator[str]:
+    """One sentence for each misfit jsonschema finds. A schema that is itself broken, or a `$ref` that leads nowhere,
+    is a sentence as well."""
+    try:
+        errors = sorted(validator.iter_errors(arguments), key=lambda one: [str(step) for step in one.absolute_path])
+    except RecursionError:
+        yield "the arguments are nested too deeply"
+        return
+    except Exception as error:  # jsonschema raises many types for a schema nobody checked before
+        yield f"the tool's own schema cannot be used ({type(error).__name__}: {error}); its author has to mend it"
+        return
+    for error in errors:
+        yield from _schema_sentence(error, schema)
+
+
+def _schema_sentence(error: Any, root: JSONSchema) -> Iterator[str]:
+    definitions = root.get("$defs", root.get("definitions", {}))
+    path: Path = tuple(error.absolute_path)
+    here = error.schema if isinstance(error.schema, dict) else {}
+    if error.validator == "required":
+        properties = here.get("properties", {})
+        for key in error.validator_value:
+            if key not in error.instance and repr(key) in error.message:
+                yield missing_value((*path, key), properties.get(key), definitions)
+        return
+    if error.validator in ("additionalProperties", "unevaluatedProperties"):
+        known = here.get("properties", {})
+        extra = [key for key in error.instance if key not in known]
+        yield from (unknown_key((*path, key), known) for key in extra)
+        return
+    said = describe(here, definitions)
+    if said == "any value" or error.validator in (
+        "not",
+        "if",
+        "dependentRequired",
+        "minProperties",
+        "maxProperties",
+        "uniqueItems",
+    ):
+        yield f"{dotted(path)} does not fit: {error.message[:300]}"
+        return
+    yield wrong_value(path, here, error.instance, definitions)

@@ -1,0 +1,327 @@
+"""Values as a model can read them: text, and parts for what is not text. Bounded, with a note of what was cut.
+
+No library is imported here: a pandas or PIL object exists only if its module is loaded, so modules are looked up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import inspect
+import io
+import itertools
+import json
+import math
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from .results import ResultPart
+
+LONGEST = 20_000
+"""Characters of a result a model gets; the rest is cut with a note."""
+_ITEMS = 1_000
+"""Items taken from a generator or another lazy iterable."""
+_ROWS, _COLUMNS = 20, 20
+_DEEPEST = 60
+
+Rendered = tuple[str, tuple[ResultPart, ...]]
+
+
+def render(value: Any) -> Rendered:
+    """(text for the model, parts) of any Python value. Does not raise for a value that cannot be written: it is named."""
+    if isinstance(value, str):
+        return bounded(_clean(value)), ()
+    if value is None or type(value) in (bool, int):
+        return json.dumps(value), ()
+    if isinstance(value, ResultPart):
+        return _part_text(value), (value,)
+    special = _special(value)
+    if special is not None:
+        return bounded(special[0]), special[1]
+    if isinstance(value, list | tuple) and any(_is_picture(one) or isinstance(one, ResultPart) for one in value):
+        return _sequence_with_parts(value)
+    return bounded(as_json(value)), ()
+
+
+def as_json(value: Any) -> str:
+    """JSON with real characters; NaN and infinities are null, sets are sorted lists, unknown objects their repr."""
+    plain = plain_data(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, allow_nan=False)
+
+
+def bounded(text: str, longest: int = LONGEST) -> str:
+    """The text, cut in the middle with a note of how much is missing."""
+    if len(text) <= longest:
+        return text
+    head, tail = longest * 3 // 4, longest // 4
+    return f"{text[:head]}\n… [{len(text) - head - tail} of {len(text)} characters cut] …\n{text[-tail:]}"
+
+
+def _clean(text: str) -> str:
+    """Without lone surrogates, which no endpoint takes (quirk G04)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text
+
+
+# --- plain data -------------------------------------------------------------------------------------------------------
+
+
+def plain_data(value: Any, depth: int = 0) -> Any:
+    """A value in JSON's own types: dict, list, str, int, float, bool, None."""
+    if isinstance(value, enum.Enum):
+        return plain_data(value.value, depth + 1)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _clean(str(value))
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        return {_key(key): plain_data(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain_data(value._asdict(), depth)
+    if isinstance(value, list | tuple):
+        return [plain_data(one, depth + 1) for one in value]
+    if isinstance(value, set | frozenset):
+        return [plain_data(one, depth + 1) for one in _sorted(value)]
+    return _plain_object(value, depth)
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return _clean(key)
+    plain = plain_data(key, _DEEPEST)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _sorted(values: Iterable[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)
+
+
+def _plain_object(value: Any, depth: int) -> Any:
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta | uuid.UUID | PurePath | decimal.Decimal | complex):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes_text(bytes(value))
+    if isinstance(value, range) or _is_lazy(value):
+        return _taken(value, depth)
+    if dump := _method(value, "model_dump"):
+        return plain_data(dump(), depth + 1)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_data(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}
+    special = _special(value)
+    if special is not None:
+        return special[0]
+    if item := _method(value, "item"):  # a numpy scalar
+        try:
+            return plain_data(item(), depth + 1)
+        except (TypeError, ValueError):
+            return _repr(value)
+    return _repr(value)
+
+
+def _is_lazy(value: Any) -> bool:
+    return isinstance(value, Iterator) or (
+        isinstance(value, Iterable) and type(value).__module__ in ("builtins", "collections", "itertools")
+    )
+
+
+def _taken(value: Iterable[Any], depth: int) -> list[Any]:
+    """The first items of something that may never end."""
+    source = iter(value)
+    items = [plain_data(one, depth + 1) for one in itertools.islice(source, _ITEMS)]
+    if len(items) == _ITEMS and next(source, _NOTHING) is not _NOTHING:
+        items.append(f"… (only the first {_ITEMS} items)")
+    return items
+
+
+_NOTHING = object()
+
+
+def _method(value: Any, name: str) -> Callable[[], Any] | None:
+    """A bound method of that name that can be called without arguments; None for classes and mocks of everything."""
+    if isinstance(value, type) or not callable(getattr(type(value), name, None)):
+        return None
+    method: Callable[[], Any] = getattr(value, name)
+    return method
+
+
+def _bytes_text(data: bytes) -> str:
+    """Text if it is text, else its size and first bytes."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if text and (text.isprintable() or not set(text) & _CONTROLS):
+        return text
+    return f"{len(data)} bytes" + (f", starting {data[:16].hex(' ')}" if data else "")
+
+
+_CONTROLS = {chr(code) for code in range(32)} - set("\t\n\r\f")
+
+
+def _repr(value: Any) -> str:
+    """A repr without the address, which says nothing and differs each time."""
+    if inspect.isroutine(value) or isinstance(value, type):
+        return getattr(value, "__qualname__", None) or type(value).__name__
+    if type(value).__repr__ is object.__repr__:
+        return f"a {type(value).__qualname__} object"
+    try:
+        return repr(value)
+    except Exception as error:  # someone's __repr__ is broken; the call itself went well
+        return f"a {type(value).__qualname__} object (its repr fails: {type(error).__name__})"
+
+
+# --- what is more than data -------------------------------------------------------------------------------------------
+
+
+def _special(value: Any) -> Rendered | None:
+    """Objects that say themselves how a model should read them, pictures, sounds, tables, arrays."""
+    if isinstance(value, str | int | float | list | tuple | dict | set | type):
+        return None
+    for name in ("_repr_llm_", "_repr_markdown_"):
+        if (method := _method(value, name)) is not None:
+            said = method()
+            if isinstance(said, str):
+                return said, _pictures_of(value)
+    for reader in (_frame, _array, _figure, _pil_image):
+        rendered = reader(value)
+        if rendered is not None:
+            return rendered
+    parts = _pictures_of(value)
+    return (_parts_text(parts), parts) if parts else None
+
+
+def _loaded(module: str) -> Any:
+    return sys.modules.get(module)
+
+
+def _is(value: Any, module: str, *names: str) -> bool:
+    loaded = _loaded(module)
+    kinds = tuple(kind for name in names if isinstance(kind := getattr(loaded, name, None), type))
+    return bool(kinds) and isinstance(value, kinds)
+
+
+def _frame(value: Any) -> Rendered | None:
+    if _is(value, "pandas", "DataFrame"):
+        kinds = ", ".join(f"{name} ({kind})" for name, kind in itertools.islice(value.dtypes.items(), _COLUMNS))
+        rows, columns = value.shape
+        head = f"DataFrame with {rows} rows and {columns} columns: {kinds}{', …' if columns > _COLUMNS else ''}"
+        return f"{head}\n\n{_table(value)}{_left_out(rows)}", ()
+    if _is(value, "pandas", "Series", "Index"):
+        name = f" named {value.name}" if value.name is not None else ""
+        series = value if hasattr(value, "head") else value.to_series()
+        return (
+            f"{type(value).__name__}{name} with {len(value)} values ({value.dtype})\n\n{_table(series.to_frame())}{_left_out(len(value))}",
+            (),
+        )
+    if _is(value, "polars", "DataFrame"):
+        kinds = ", ".join(f"{name} ({kind})" for name, kind in itertools.islice(value.schema.items(), _COLUMNS))
+        return (
+            f"DataFrame with {value.height} rows and {value.width} columns: {kinds}\n\n{value.head(_ROWS)}{_left_out(value.height)}",
+            (),
+        )
+    return None
+
+
+def _table(frame: Any) -> str:
+    return str(frame.head(_ROWS).to_string(max_cols=_COLUMNS, max_colwidth=60))
+
+
+def _left_out(rows: int) -> str:
+    return f"\n… {rows - _ROWS} more rows" if rows > _ROWS else ""
+
+
+def _array(value: Any) -> Rendered | None:
+    if not _is(value, "numpy", "ndarray"):
+        return None
+    numpy = _loaded("numpy")
+    if value.ndim == 0:
+        return as_json(value.item()), ()
+    if value.size <= 200:
+        return f"array of shape {tuple(value.shape)}, {value.dtype}: {as_json(value.tolist())}", ()
+    text = numpy.array2string(value, threshold=200, edgeitems=4, separator=", ")
+    stats = ""
+    if value.dtype.kind in "iuf":
+        stats = f"; min {value.min():.6g}, max {value.max():.6g}, mean {value.mean():.6g}"
+    return f"array of shape {tuple(value.shape)}, {value.dtype}{stats}\n{text}", ()
+
+
+def _figure(value: Any) -> Rendered | None:
+    if _is(value, "matplotlib.axes", "Axes"):
+        value = value.figure
+    if not _is(value, "matplotlib.figure", "Figure"):
+        return None
+    titles = [axes.get_title() or axes.get_ylabel() for axes in value.axes]
+    named = "; ".join(title for title in titles if title)
+    buffer = io.BytesIO()
+    value.savefig(buffer, format="png", bbox_inches="tight")
+    part = ResultPart("image", "image/png", buffer.getvalue(), name="figure.png")
+    return f"a figure with {len(value.axes)} axes{f': {named}' if named else ''}", (part,)
+
+
+def _is_picture(value: Any) -> bool:
+    return _is(value, "PIL.Image", "Image") or _is(value, "matplotlib.figure", "Figure")
+
+
+def _pil_image(value: Any) -> Rendered | None:
+    if not _is(value, "PIL.Image", "Image"):
+        return None
+    buffer = io.BytesIO()
+    shown = value if value.mode in ("1", "L", "LA", "P", "RGB", "RGBA", "I") else value.convert("RGB")
+    shown.save(buffer, format="PNG")
+    return f"an image of {value.width} × {value.height} pixels", (
+        ResultPart("image", "image/png", buffer.getvalue(), name="image.png"),
+    )
+
+
+_PICTURES = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
+
+
+def _pictures_of(value: Any) -> tuple[ResultPart, ...]:
+    """The picture an object shows of itself in a notebook (IPython's Image, a plot of another library)."""
+    for name, mime in _PICTURES.items():
+        method = _method(value, name)
+        data = method() if method else None
+        if isinstance(data, tuple):  # (data, metadata)
+            data = data[0]
+        if isinstance(data, str):
+            import base64
+
+            data = base64.b64decode(data)
+        if isinstance(data, bytes):
+            return (ResultPart("image", mime, data),)
+    return ()
+
+
+def _part_text(part: ResultPart) -> str:
+    if part.text is not None:
+        return part.text
+    size = f", {len(part.data)} bytes" if part.data is not None else ""
+    return f"[{part.kind}{f' {part.name}' if part.name else ''} {part.mime_type}{size}{f' {part.uri}' if part.uri else ''}]"
+
+
+def _parts_text(parts: Iterable[ResultPart]) -> str:
+    return "\n".join(_part_text(part) for part in parts)
+
+
+def _sequence_with_parts(values: Iterable[Any]) -> Rendered:
+    rendered = [render(one) for one in values]
+    return bounded("\n".join(text for text, _ in rendered)), tuple(part for _, parts in rendered for part in parts)

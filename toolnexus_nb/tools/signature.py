@@ -1,0 +1,325 @@
+"""Reading a function: its parameters with their resolved annotations, texts and defaults, whatever kind of callable it is.
+
+Understood: functions (plain, async, generators), lambdas, bound and unbound methods, static and class methods,
+`functools.partial`, callable objects, classes. What a `partial` has bound is not offered to a model.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .context import ToolContext, main_namespace
+from .docstrings import Documentation, read_docstring
+from .provenance import Source
+
+EMPTY = inspect.Parameter.empty
+VAR_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
+VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
+POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
+
+class SignatureError(TypeError):
+    """A function cannot become a tool; the message names the function, the parameter and the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter as read: `annotation` is a resolved type or EMPTY, `type_text` what was written (or documented)."""
+
+    name: str
+    kind: Any
+    annotation: Any = EMPTY
+    default: Any = EMPTY
+    type_text: str = ""
+    type_source: Source = "signature"
+    description: str = ""
+    description_source: Source = "docstring"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A callable as read: the parameters a model may fill, and the name of the one that receives the context."""
+
+    name: str
+    documentation: Documentation
+    parameters: tuple[Parameter, ...]
+    context_parameter: str | None
+    takes_self: bool
+
+
+def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
+    """Read a callable. Raises SignatureError when it has no readable signature or names a type that can't be found."""
+    inner = underlying(function)
+    title = name or callable_name(function)
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError) as error:
+        raise SignatureError(
+            f"{title} has no readable signature ({error}); wrap it: def {title}(x: float) -> float: return ..."
+        ) from error
+    documentation = read_docstring(raw_docstring(function))
+    parameters = list(signature.parameters.values())
+    takes_self = _takes_self(function, parameters)
+    if takes_self:
+        parameters = parameters[1:]
+    bound = _bound_keywords(function)
+    scope = _Scope(title, inner)
+    kept: list[Parameter] = []
+    context_parameter = None
+    for raw in parameters:
+        if raw.name in bound:
+            continue
+        annotation = scope.resolve(raw)
+        if _wants_context(raw, annotation):
+            context_parameter = raw.name
+            continue
+        kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
+    return Reading(title, documentation, tuple(kept), context_parameter, takes_self)
+
+
+def underlying(function: Any) -> Any:
+    """The function (or class) whose code, globals and docstring stand behind a callable."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType | staticmethod | classmethod):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif not isinstance(function, type | types.FunctionType | types.BuiltinFunctionType) and hasattr(
+            type(function),
+            "__call__",  # noqa: B004
+        ):
+            call = type(function).__call__
+            if not isinstance(call, types.FunctionType):
+                return function
+            function = call
+        else:
+            return function
+
+
+def callable_name(function: Any) -> str:
+    """The name a callable goes by: its own, a partial's function's, a callable object's class's."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def raw_docstring(function: Any) -> str | None:
+    """The docstring a person wrote for a callable; a callable object's `__call__` wins over its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        return function.__doc__
+    if isinstance(function, type):
+        return _class_docstring(function)
+    return underlying(function).__doc__ or function.__doc__
+
+
+def _class_docstring(cls: type) -> str | None:
+    text = cls.__doc__
+    if text and text.startswith(f"{cls.__name__}("):  # the one dataclass writes itself
+        text = None
+    return text or (cls.__init__.__doc__ if isinstance(cls.__init__, types.FunctionType) else None)
+
+
+def _takes_self(function: Any, parameters: list[inspect.Parameter]) -> bool:
+    """Whether this is a method still waiting for its object: `def f(self, ...)` in a class body."""
+    if not parameters or parameters[0].name not in ("self", "cls") or not isinstance(function, types.FunctionType):
+        return False
+    outer = function.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
+
+
+def _bound_keywords(function: Any) -> set[str]:
+    bound: set[str] = set()
+    while isinstance(function, functools.partial):
+        bound |= set(function.keywords)
+        function = function.func
+    return bound
+
+
+def _wants_context(raw: inspect.Parameter, annotation: Any) -> bool:
+    """A parameter annotated ToolContext (also `| None`), or a bare one called ctx or context."""
+    if annotation is EMPTY:
+        return raw.name in ("ctx", "context") and raw.default in (EMPTY, None)
+    arguments = typing.get_args(annotation) or (annotation,)
+    return any(isinstance(one, type) and issubclass(one, ToolContext) for one in arguments)
+
+
+def _documented(raw: inspect.Parameter, annotation: Any, documentation: Documentation, inner: Any) -> Parameter:
+    said = documentation.parameters.get(raw.name)
+    text, source = annotated_text(annotation), "annotation"
+    if not text and said:
+        text, source = said.description, "docstring"
+    if not text:
+        text, source = _comments(inner).get(raw.name, ""), "comment"
+    type_text, type_source = annotation_text(raw.annotation), "signature"
+    if annotation is EMPTY and said and said.type_text:
+        from .documented_types import documented_type
+
+        annotation = documented_type(said.type_text)
+        type_text, type_source = said.type_text, "docstring"
+    return Parameter(
+        raw.name,
+        raw.kind,
+        annotation,
+        raw.default,
+        type_text,
+        typing.cast(Source, type_source),
+        text,
+        typing.cast(Source, source),
+    )
+
+
+def annotation_text(annotation: Any) -> str:
+    """An annotation as a person would write it, "" if there is none."""
+    if annotation is EMPTY:
+        return ""
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def annotated_text(annotation: Any) -> str:
+    """The text in `Annotated[str, "text"]`, `Annotated[str, Doc("text")]`; Field(description=) is pydantic's to read."""
+    for extra in getattr(annotation, "__metadata__", ()):
+        if isinstance(extra, str):
+            return inspect.cleandoc(extra)
+        if isinstance(written := getattr(extra, "documentation", None), str):
+            return inspect.cleandoc(written)
+        if isinstance(described := getattr(extra, "description", None), str):
+            return inspect.cleandoc(described)
+    return ""
+
+
+def _comments(inner: Any) -> Mapping[str, str]:
+    from .comments import parameter_comments
+
+    return parameter_comments(inner)
+
+
+def _unpacked(parameter: Parameter) -> Iterator[Parameter]:
+    """`**options: Unpack[Options]` as the keyword parameters the TypedDict names; everything else as it is."""
+    if parameter.kind is not VAR_KEYWORD or typing.get_origin(parameter.annotation) not in _UNPACK:
+        yield parameter
+        return
+    fields = typing.get_args(parameter.annotation)[0]
+    required = getattr(fields, "__required_keys__", frozenset())
+    for name, annotation in typing.get_type_hints(fields, include_extras=True).items():
+        while typing.get_origin(annotation) in _REQUIREDNESS:
+            annotation = typing.get_args(annotation)[0]
+        default = EMPTY if name in required else UNSET
+        yield Parameter(
+            name,
+            KEYWORD_ONLY,
+            annotation,
+            default,
+            annotation_text(annotation),
+            "annotation",
+            annotated_text(annotation),
+        )
+
+
+class _Unset:
+    """The default of a key that may be left out and has no value then."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = _Unset()
+
+
+def _typing_names(*names: str) -> frozenset[Any]:
+    import typing_extensions
+
+    return frozenset(getattr(module, name) for module in (typing, typing_extensions) for name in names)
+
+
+_UNPACK = _typing_names("Unpack")
+_REQUIREDNESS = _typing_names("Required", "NotRequired")
+
+
+class _Scope:
+    """Where the names in a function's annotations are looked up."""
+
+    def __init__(self, title: str, inner: Any) -> None:
+        self._title = title
+        self._inner = inner
+
+    def resolve(self, raw: inspect.Parameter) -> Any:
+        """The annotation with every string in it evaluated."""
+        annotation = raw.annotation
+        if annotation is EMPTY or not _has_strings(annotation):
+            return annotation
+        error: NameError | None = None
+        for names in self._namespaces():
+            try:
+                return _evaluate(annotation, names)
+            except NameError as missing:
+                error = error or missing
+            except Exception as wrong:
+                raise SignatureError(
+                    f"{self._title}: the annotation of {raw.name}, {annotation_text(annotation)}, cannot be read: {wrong}"
+                ) from wrong
+        raise SignatureError(
+            f"{self._title}: the annotation of {raw.name} names {error.name if error else annotation!r}, which is not "
+            f"defined where {self._title} was written; define it before the tool is made, at the top of a cell or module"
+        ) from error
+
+    def _namespaces(self) -> Iterator[dict[str, Any]]:
+        inner = self._inner
+        if isinstance(inner, type):
+            module = sys.modules.get(inner.__module__)
+            names = {**(vars(module) if module else {}), **vars(inner), inner.__name__: inner}
+        else:
+            names = dict(getattr(inner, "__globals__", {}))
+            names.update(_closure(inner))
+        names.setdefault("ToolContext", ToolContext)
+        yield names
+        for local in _enclosing_locals(inner):
+            yield {**names, **local}
+        yield {**main_namespace(), **names}
+
+
+def _closure(inner: Any) -> dict[str, Any]:
+    code, cells = getattr(inner, "__code__", None), getattr(inner, "__closure__", None)
+    found: dict[str, Any] = {}
+    for name, cell in zip(code.co_freevars if code else (), cells or (), strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return found
+
+
+def _enclosing_locals(inner: Any) -> Iterator[dict[str, Any]]:
+    """Locals of the functions and class bodies this one is being defined in, as far as they are still running."""
+    outer = [part for part in getattr(inner, "__qualname__", "").split(".")[:-1] if part != "<locals>"]
+    frame = sys._getframe(1) if outer else None
+    while frame is not None:
+        if frame.f_code.co_name in outer:
+            yield frame.f_locals
+        frame = frame.f_back
+
+
+def _has_strings(annotation: Any) -> bool:
+    if isinstance(annotation, str | typing.ForwardRef):
+        return True
+    if typing.get_origin(annotation) is typing.Literal:
+        return False
+    arguments = annotation if isinstance(annotation, list) else getattr(annotation, "__args__", ())
+    return isinstance(arguments, tuple | list) and any(_has_strings(one) for one in arguments)
+
+
+def _evaluate(annotation: Any, names: dict[str, Any]) -> Any:
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    return typing.get_type_hints(holder, globalns=names, localns=names, include_extras=True)["it"]
