@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,12 @@ from .markup import (
     tag,
     tokens,
 )
-from .schema_markup import NO_TOOLS, ToolFacts, diff_html
+from .schema_markup import NO_TOOLS, ToolFacts, diff_html, schema_diff
 
 if TYPE_CHECKING:
     from ..openai.types import Message
     from ..rounds.result import RunResult
+    from ..tools.changes import ToolChange
 
 
 def tools_html(tools: Sequence[ToolFacts]) -> str:
@@ -134,20 +136,23 @@ def conversation_text(messages: Sequence[Message]) -> str:
     )
 
 
-def registrations_html(name: str, changes: Sequence[Any]) -> str:
+def registrations_html(name: str, changes: Sequence[ToolChange]) -> str:
     """Every registration of a tool, the newest first, each with what it changed."""
     shown = [
-        fold(esc(f"{len(changes) - at} · {_when(change)}"), diff_html(str(change.diff())), open=at == 0, cls="tnx-pad")
-        for at, change in enumerate(reversed(changes))
+        tag("div", esc(f"{_when(change)} · {change.diff()}"), _lines(change), cls="tnx-note")
+        for change in reversed(changes)
     ]
-    title = head(code(name), counted(len(changes), "registration"))
-    return section(f"Registrations of {name}", title, *shown)
+    return section(f"Registrations of {name}", head(code(name), counted(len(changes), "registration")), *shown)
 
 
-def registrations_text(name: str, changes: Sequence[Any]) -> str:
-    return printable("\n".join(f"{name} {at} · {_when(one)}\n{one.diff()}" for at, one in enumerate(changes, 1)))
+def _lines(change: ToolChange) -> str:
+    lines = schema_diff(change)
+    return fold("line by line", diff_html(lines)) if lines else ""
 
 
-def _when(change: Any) -> str:
-    when = change.when
-    return when.strftime("%H:%M:%S") if hasattr(when, "strftime") else str(when)
+def registrations_text(name: str, changes: Sequence[ToolChange]) -> str:
+    return printable("\n".join(f"{name} · {_when(change)} · {change.diff()}" for change in changes))
+
+
+def _when(change: ToolChange) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(change.when))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from .lens_markup import lens_html
+from .lens_markup import Lens, lens_html
 from .markup import (
     code,
     counted,
@@ -26,25 +27,39 @@ from .markup import (
 )
 from .type_words import parameters
 
+if TYPE_CHECKING:
+    from ..tools.changes import ToolChange
+    from ..tools.definition import Tool
+    from ..tools.linting import Finding
+
 #: With more tools than this, one JSON form is kept for each instead of one for every provider.
 MANY_TOOLS = 12
+
+
+@dataclass(frozen=True)
+class Form:
+    """A tool as one provider takes it: the definition and what had to be changed for it, or why there is none."""
+
+    definition: Any = None
+    changes: Sequence[str] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class ToolFacts:
     """What the schema view shows of one tool, gathered before anything becomes HTML.
 
-    forms: provider's name -> the definition as sent to it, or a sentence that says why there is none.
-    findings: what the linter says. changes: the registrations in which the tool became another, oldest first.
+    forms: by the provider's name. findings: what the linter says. changes: the registrations, oldest first.
+    tags: what is particular about the tool, in words.
     """
 
-    tool: Any
-    forms: Mapping[str, Any]
+    tool: Tool
+    forms: Mapping[str, Form]
     token_count: int
-    findings: Sequence[Any] = ()
-    changes: Sequence[Any] = ()
-    lens: Any = None
-    tags: Sequence[str] = field(default_factory=tuple)
+    findings: Sequence[Finding] = ()
+    changes: Sequence[ToolChange] = ()
+    lens: Lens | None = None
+    tags: Sequence[str] = ()
 
 
 def tool_table(schema: Mapping[str, Any]) -> str:
@@ -89,31 +104,31 @@ def findings_block(findings: Sequence[Any]) -> str:
     return tag("div", title, tag("ul", *map(finding_note, findings)), cls="tnx-note tnx-findings")
 
 
-def change_block(changes: Sequence[Any]) -> str:
-    """What the last registration changed, as added and removed lines; the ones before it folded."""
-    shown = [change for change in changes if getattr(change, "before", None) is not None]
-    if not shown:
+def change_block(changes: Sequence[ToolChange]) -> str:
+    """What the last registration changed; nothing if it changed nothing."""
+    if not changes or changes[-1].kind != "changed":
         return ""
-    last, earlier = shown[-1], shown[:-1]
-    body = _diff(last)
-    if earlier:
-        body += fold(
-            esc(f"{counted(len(earlier), 'earlier change')}"), "".join(_diff(one) for one in reversed(earlier))
-        )
-    return tag("div", fold(tag("b", "changed since the last registration"), body, open=True), cls="tnx-note")
+    last = changes[-1]
+    listed = tag("ul", *(tag("li", esc(difference)) for difference in last.differences))
+    lines = fold("line by line", diff_html(schema_diff(last)))
+    return tag("div", tag("b", "changed since the last registration"), listed, lines, cls="tnx-note")
 
 
-def _diff(change: Any) -> str:
-    return diff_html(str(change.diff()))
+def schema_diff(change: ToolChange) -> str:
+    """Both registrations' descriptions and schemas as JSON, compared line by line; "" for a first registration."""
+    if change.before is None or change.after is None:
+        return ""
+    old, new = (
+        json_text({"description": tool.description, "input_schema": tool.input_schema}).splitlines()
+        for tool in (change.before, change.after)
+    )
+    return "\n".join(list(difflib.unified_diff(old, new, lineterm="", n=2))[2:])
 
 
 def diff_html(text: str) -> str:
     """Lines of a diff: `+` as inserted, `-` as deleted, the signs kept so that they read without colour."""
     wrapped = {"+": "ins", "-": "del"}
-    lines = [
-        tag(wrapped[line[0]], esc(line)) if line[:1] in wrapped and line[:3] not in ("+++", "---") else esc(line)
-        for line in text.splitlines()
-    ]
+    lines = [tag(wrapped[line[0]], esc(line)) if line[:1] in wrapped else esc(line) for line in text.splitlines()]
     return raw_pre("\n".join(lines), "tnx-diff")
 
 
@@ -126,10 +141,14 @@ def tabs(panels: Mapping[str, str], opened: str | None = None) -> str:
     return tag("div", *parts, cls="tnx-tabs")
 
 
-def form_panel(provider: str, form: Any) -> str:
-    if isinstance(form, str):
-        return tag("p", esc(form), cls="tnx-hint")
-    return json_block(form, copy=f"the {provider} form")
+def form_panel(provider: str, form: Form) -> str:
+    """The definition as that provider takes it, below what had to be changed for it."""
+    if form.definition is None:
+        return tag("p", esc(form.reason), cls="tnx-hint")
+    told = "".join(tag("li", esc(change)) for change in form.changes)
+    return (tag("ul", told, cls="tnx-formnotes") if told else "") + json_block(
+        form.definition, copy=f"the {provider} form"
+    )
 
 
 def tool_panels(facts: ToolFacts) -> dict[str, str]:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from .lens_markup import Lens, Origin
 from .live_view import LiveView, pane
 from .markup import tag
-from .schema_markup import MANY_TOOLS, ToolFacts, schema_html, schema_text
+from .schema_markup import MANY_TOOLS, Form, ToolFacts, schema_html, schema_text
 
 if TYPE_CHECKING:
+    from ..tools.changes import ToolChange
     from ..tools.definition import Tool
+    from ..tools.portable import Change
     from ..tools.toolkit import Toolkit
     from .tool_form import ToolForm
 
@@ -28,7 +30,7 @@ class SchemaView(LiveView):
     the tools' own Toolkit if they came as one. changes: `ToolChange`s to show instead of the toolkit's history.
     """
 
-    def __init__(self, tools: Any = (), toolkit: Toolkit | None = None, changes: Iterable[Any] = ()) -> None:
+    def __init__(self, tools: Any = (), toolkit: Toolkit | None = None, changes: Iterable[ToolChange] = ()) -> None:
         super().__init__()
         self.tools: list[Tool] = _tools_of(tools)
         self.toolkit = toolkit if toolkit is not None else (tools if hasattr(tools, "history") else None)
@@ -56,7 +58,7 @@ class SchemaView(LiveView):
         super().freeze()
         self._form = self._slot = None
 
-    def _history(self, tool: Tool) -> list[Any]:
+    def _history(self, tool: Tool) -> list[ToolChange]:
         if self._changes:
             return [change for change in self._changes if change.name == tool.name]
         if self.toolkit is not None and tool.name in self.toolkit:
@@ -109,15 +111,15 @@ def _tools_of(tools: Any) -> list[Tool]:
     return list(Toolkit(tools).tools())
 
 
-def definitions(tools: Iterable[Tool], form: str) -> list[Any]:
-    """The tools as one provider wants them: openai, strict, anthropic, gemini or mcp."""
+def definitions(tools: Iterable[Tool], form: str, report: list[Change] | None = None) -> list[Any]:
+    """The tools as one provider wants them: openai, strict, anthropic, gemini or mcp. `report` takes what was changed."""
     from ..tools.adapters import to_anthropic, to_gemini, to_openai
 
     makers: dict[str, Callable[[Iterable[Tool]], list[Any]]] = {
-        "openai": to_openai,
-        "strict": lambda some: to_openai(some, strict=True),
-        "anthropic": to_anthropic,
-        "gemini": to_gemini,
+        "openai": lambda some: to_openai(some, report=report),
+        "strict": lambda some: to_openai(some, strict=True, report=report),
+        "anthropic": lambda some: to_anthropic(some, report=report),
+        "gemini": lambda some: to_gemini(some, report=report),
         "mcp": lambda some: [mcp_form(tool) for tool in some],
     }
     return makers[form](tools)
@@ -126,13 +128,23 @@ def definitions(tools: Iterable[Tool], form: str) -> list[Any]:
 _PROVIDERS = {"OpenAI": "openai", "strict": "strict", "Anthropic": "anthropic", "Gemini": "gemini", "MCP": "mcp"}
 
 
-def gather(tool: Tool, changes: Iterable[Any] = (), *, every_provider: bool = True) -> ToolFacts:
-    """Everything the view shows of one tool. What can't be made of it (a strict form, say) becomes a sentence."""
+def gather(tool: Tool, changes: Iterable[ToolChange] = (), *, every_provider: bool = True) -> ToolFacts:
+    """Everything the view shows of one tool."""
     from ..tools.linting import lint
 
     shown = _PROVIDERS if every_provider else {"OpenAI": "openai"}
-    forms = {name: _form_or_reason(lambda form=form: definitions([tool], form)[0]) for name, form in shown.items()}
+    forms = {name: form_of(tool, provider) for name, provider in shown.items()}
     return ToolFacts(tool, forms, tokens_of([tool]), lint(tool), list(changes), lens_of(tool), tags_of(tool))
+
+
+def form_of(tool: Tool, provider: str) -> Form:
+    """One tool for one provider; where it has no such form (strict, say), the reason."""
+    report: list[Change] = []
+    try:
+        (definition,) = definitions([tool], provider, report)
+    except (ValueError, TypeError) as error:
+        return Form(reason=f"This tool has no such form: {error}")
+    return Form(definition, [f"{change.where}: {change.what}" for change in report])
 
 
 def tokens_of(tools: Iterable[Tool]) -> int:
@@ -140,13 +152,6 @@ def tokens_of(tools: Iterable[Tool]) -> int:
     from ..openai.tokens import estimate_tool_tokens
 
     return sum(estimate_tool_tokens(definition) for definition in definitions(tools, "openai"))
-
-
-def _form_or_reason(make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except (ValueError, TypeError) as error:
-        return f"There is no such form of this tool: {error}"
 
 
 def mcp_form(tool: Tool) -> dict[str, Any]:
