@@ -7,7 +7,7 @@ answer is no, at once, since nobody could give another. What was asked and how i
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ..tools.background import on_main_thread
@@ -16,13 +16,15 @@ from .live_view import LiveView, pane
 from .markup import code, esc, head, json_block, pre, printable, section, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..tools.mcp_elicitation import Answer, Elicitation
 
 
 async def ask_by_form(question: Elicitation) -> Answer:
     """The person's answer; None (declined) where nobody can be asked."""
     try:
-        return await on_main_thread(_ask, question)
+        return await on_main_thread(cast("Callable[..., Answer]", _ask), question)  # awaited there
     except RuntimeError:  # no cell waits on the main thread, so there is nobody to click
         return None
 

@@ -52,19 +52,24 @@ class Elicitation:
 
     @property
     def credential(self) -> str | None:
-        """The first field that looks like a credential. The message counts too, when the form has a text field."""
+        """What in the form looks like a credential: the name of a field, or a word of the message."""
         for name, schema in self.fields.items():
-            words = " ".join(
-                str(word) for word in (_spaced(name), schema.get("title", ""), schema.get("description", ""))
-            )
-            if schema.get("format") == "password" or _CREDENTIAL.search(words):
+            words = (_spaced(name), str(schema.get("title", "")), *_wishes(str(schema.get("description", ""))))
+            if schema.get("format") == "password" or _CREDENTIAL.search(" / ".join(words)):
                 return name
-        return None
+        wants_text = any(schema.get("type", "string") == "string" for schema in self.fields.values())
+        found = _CREDENTIAL.search(" / ".join(_wishes(self.message)))
+        return found[0] if found and wants_text else None
 
 
 def _spaced(name: str) -> str:
     """apiKey and api_key as the words they are made of."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)
+
+
+def _wishes(text: str) -> list[str]:
+    """The clauses that forbid nothing: "a number (do not enter your PIN)" asks for no PIN."""
+    return [clause for clause in re.split(r"[.;:()]", text) if not re.search(r"\b(?:not|never|no)\b|n't", clause)]
 
 
 _ask_by_form: Callable[[Elicitation], Awaitable[Answer]] | None = None
@@ -82,7 +87,11 @@ async def answer(policy: Policy, question: Elicitation) -> tuple[Answer, str]:
     if (name := question.credential) is not None:
         return None, f"{asked}; declined, since {name!r} looks like a credential and a form is no place for one"
     if policy == "defaults":
-        return defaults(question), f"{asked}; answered with the form's defaults"
+        values = defaults(question)
+        how = (
+            "declined, since not every required field has a default" if values is None else "answered with the defaults"
+        )
+        return values, f"{asked}; {how}"
     if policy == "form":
         if _ask_by_form is None:
             return None, f"{asked}; declined, since nobody can be shown a form here"
@@ -94,12 +103,10 @@ async def answer(policy: Policy, question: Elicitation) -> tuple[Answer, str]:
     return None, f"{asked}; declined"
 
 
-def defaults(question: Elicitation) -> Answer:
+def defaults(question: Elicitation) -> dict[str, Any] | None:
     """The default of every field that has one; None (declined) if a required field has none, or for an address."""
-    if question.url is not None:
-        return None
     values = {name: schema["default"] for name, schema in question.fields.items() if "default" in schema}
-    return values if all(name in values for name in question.required) else None
+    return values if question.url is None and all(name in values for name in question.required) else None
 
 
 def checked_policy(policy: Any) -> Policy:

@@ -25,6 +25,7 @@ from .results import ToolResult
 if TYPE_CHECKING:
     from ..openai.types import Message
     from .context import ToolContext
+    from .definition import Tool
     from .toolkit import Toolkit
 
 T = TypeVar("T")
@@ -50,13 +51,14 @@ class McpServer:
         self._stop_session: weakref.finalize[[Session], McpServer] | None = None
         self._stderr = Tail()
         self._listed: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
+        self._tools: dict[str, Tool] = {}
         self._opening = asyncio.Lock()
         self._listing: asyncio.Task[None] | None = None
+        self._list_changed = False
         self._wanted_open = False
         self._why_not_open = ""
         self._failures = 0
-        self._calls = self._failed = self._reopened = 0
+        self._calls = self._failed = self._opened = 0
         self._seconds = 0.0
 
     # --- what a person sees ---
@@ -64,7 +66,7 @@ class McpServer:
     @property
     def state(self) -> str:
         """open, closed, failed, lost or disabled; see `McpStatus`."""
-        if self.spec.disabled:
+        if self.spec.disabled and not self._wanted_open:
             return "disabled"
         if self._session is not None and self._session.is_open:
             return "open"
@@ -84,7 +86,7 @@ class McpServer:
     @property
     def tools(self) -> list[str]:
         """The names of its tools in the toolkit, in the server's order."""
-        return [self._names[name] for name in self._listed if name in self._names]
+        return [self._tools[name].name for name in self._listed if name in self._tools]
 
     def status(self) -> McpStatus:
         session = self._session
@@ -102,11 +104,11 @@ class McpServer:
             since=session.opened_at if session is not None and client is not None else None,
             pid=session.process.pid if session is not None and session.process and client is not None else None,
             tools=tuple(self.tools),
-            hidden=tuple(name for name in self._listed if name not in self._names),
+            hidden=tuple(name for name in self._listed if name not in self._tools),
             calls=self._calls,
             failed=self._failed,
             seconds=self._seconds,
-            reopened=self._reopened,
+            reopened=max(0, self._opened - 1),
             last_error=self.last_error,
             stderr=tuple(self.stderr[-10:]),
             notes=tuple(self.notes),
@@ -170,6 +172,7 @@ class McpServer:
             self.last_error = self._why_not_open = str(error)
             raise
         self._failures = 0
+        self._opened += 1
         if self._stop_session is not None:
             self._stop_session.detach()
         self._stop_session = weakref.finalize(self, _leave_soon, self._session)
@@ -225,7 +228,6 @@ class McpServer:
                 server=self.name,
             )
         await self._open()
-        self._reopened += 1
         assert self._session is not None
         return self._session
 
@@ -242,14 +244,17 @@ class McpServer:
         toolkit = self._toolkit()
         if toolkit is None:
             return
-        for name in [name for name in self._names if name not in self._listed]:
-            toolkit.remove(self._names.pop(name))
+        for name in [name for name in self._tools if name not in self._listed]:
+            gone = self._tools.pop(name)
+            if toolkit.get(gone.name) is gone:  # the user may have removed it, or put another in its place
+                toolkit.remove(gone.name)
         for name, tool in self._listed.items():
-            if not offered(self.spec, name) or (name in self._names and before.get(name) == tool):
+            known = self._tools.get(name)
+            if not offered(self.spec, name) or (known is not None and before.get(name) == tool):
                 continue
-            if name not in self._names:
-                self._names[name] = tool_name(self.name, name, toolkit.names)
-            toolkit.register(make_tool(self, tool, self._names[name]))
+            own_name = known.name if known is not None else tool_name(self.name, name, toolkit.names)
+            self._tools[name] = make_tool(self, tool, own_name)
+            toolkit.register(self._tools[name])
         if self._listed:
             for name in unknown_names(self.spec, self._listed):
                 self.note(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
@@ -269,7 +274,10 @@ class McpServer:
         self.logs.append(LogEntry(time.time(), level, logger, data))
 
     def on_change(self, what: str) -> None:
-        if what == "tools" and (self._listing is None or self._listing.done()):
+        if what != "tools":
+            return
+        self._list_changed = True
+        if self._listing is None or self._listing.done():
             self._listing = asyncio.get_running_loop().create_task(_refresh_soon(weakref.ref(self)))
 
     async def on_elicitation(self, params: Any) -> Any:
@@ -284,10 +292,8 @@ class McpServer:
         try:
             given, remark = await answer(self.spec.elicitation, question)
         except Exception as error:
-            given, remark = (
-                None,
-                f"{self.name} asked {params.message!r}, and the answering function failed: {describe(error)}",
-            )
+            given = None
+            remark = f"{self.name} asked {params.message!r}, and the answering function failed: {describe(error)}"
         self.note(remark)
         if given is None or given is False:
             return ElicitResult(action="decline")
@@ -415,13 +421,17 @@ def _leave_soon(session: Session) -> None:
 
 
 async def _refresh_soon(find: weakref.ref[McpServer]) -> None:
-    await asyncio.sleep(_SETTLE)
-    server = find()
-    if server is None or not server.is_open:
-        return
-    try:
-        await server._refresh()
-    except (McpServerError, Refused, TimeoutError) as error:
-        server.note(
-            f"MCP server {server.name!r} said that its tools changed, and could not list them: {describe(error)}"
-        )
+    """List the tools again, and once more if the server says meanwhile that they changed."""
+    while True:
+        await asyncio.sleep(_SETTLE)
+        server = find()
+        if server is None or not server.is_open or not server._list_changed:
+            return
+        server._list_changed = False
+        try:
+            await server._refresh()
+        except (McpServerError, Refused, TimeoutError) as error:
+            server.note(
+                f"MCP server {server.name!r} said that its tools changed and then did not list them: {describe(error)}"
+            )
+        del server

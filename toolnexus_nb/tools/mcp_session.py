@@ -16,8 +16,8 @@ import contextvars
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from .background import submit
@@ -221,13 +221,13 @@ class Session:
                 await self._closed.wait()
         return lost_error(self.spec, self.circumstances(), doing)
 
-    def circumstances(self, replies: list[Reply] | None = None) -> Circumstances:
+    def circumstances(self) -> Circumstances:
         process = self.process
         return Circumstances(
             exit_code=process.exit_code if process else None,
             stderr=process.stderr.lines if process else (),
             noise=process.noise.lines if process else (),
-            replies=tuple(replies if replies is not None else self.http.replies),
+            replies=tuple(self.http.replies),
         )
 
     @contextmanager
@@ -245,8 +245,15 @@ class Session:
                 if clock in self._clocks:
                     clock.reschedule(now + seconds)
 
-    def _clock(self, limit: float | None) -> _Clock:
-        return _Clock(self._clocks, limit)
+    @asynccontextmanager
+    async def _clock(self, limit: float | None) -> AsyncIterator[None]:
+        """A time limit that the session knows of, so that it can be stopped while a person is asked."""
+        async with asyncio.timeout(limit) as clock:
+            self._clocks.add(clock)
+            try:
+                yield
+            finally:
+                self._clocks.discard(clock)
 
     async def every_page(self, method: str, items: str) -> list[Any]:
         """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error."""
@@ -337,22 +344,6 @@ class Session:
 
 async def _awaited(work: Awaitable[T]) -> T:
     return await work
-
-
-class _Clock:
-    """A time limit that is known to the session, so that it can be stopped while a person is asked."""
-
-    def __init__(self, clocks: set[asyncio.Timeout], limit: float | None) -> None:
-        self._clocks = clocks
-        self._timeout = asyncio.timeout(limit)
-
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-        self._clocks.add(self._timeout)
-
-    async def __aexit__(self, *error: Any) -> bool | None:
-        self._clocks.discard(self._timeout)
-        return await self._timeout.__aexit__(*error)
 
 
 async def _accept_result(name: str, result: Any) -> None:
