@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..openai.json_text import dump_json
 from .profiles import Profile
 from .setup_error import SetupError
 
@@ -117,9 +118,8 @@ def _without(schema: Any, words: frozenset[str]) -> Any:
 
 
 def encode(body: Mapping[str, Any]) -> bytes:
-    """Compact JSON as UTF-8. A lone surrogate becomes U+FFFD (D21); NaN, which is no JSON, raises ValueError."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Compact JSON as UTF-8. What no endpoint reads is mended: half a surrogate pair becomes U+FFFD (D21), NaN null."""
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except (ValueError, TypeError):  # UnicodeEncodeError is a ValueError
+        return dump_json(body).encode()

@@ -268,6 +268,8 @@ class Chat:
             result = self._finish(delivery.run, start)
             if result.error is not None:
                 raise _with_result(result.error, result)
+            if result.status == "stopped":  # from inside: a tool on the main thread was interrupted
+                raise RunStopped(result, result.left_running)
         finally:
             self._busy = False
 

@@ -64,7 +64,7 @@ class Client:
         own = os.environ.get("OPENAI_BASE_URL") or PRESETS["openai"].base_url
         if base_url is None:
             base_url = "" if transport is not None else own
-        self._url = tidy_base_url(base_url) if base_url else ""
+        self._where = Secret(tidy_base_url(base_url) if base_url else "")  # it may hold ?key=
         environment = transport is None and self._url == tidy_base_url(own)
         self.profile = profile or profile_for(self._url)
         self.model = model or (os.environ.get("OPENAI_MODEL", "") if environment else "")
@@ -100,6 +100,10 @@ class Client:
         return cls(**options)
 
     # --- who it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _url(self) -> str:
+        return self._where.reveal()
 
     @property
     def base_url(self) -> str:

@@ -205,7 +205,7 @@ class Run:
                 await self._rounds()
         except TimeoutError:
             self._incomplete("timeout", f"The run was stopped after its limit of {self.options.timeout:g} s.")
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
             result.status = "stopped"
         except Exception as error:
             result.status, result.error = "error", error

@@ -34,22 +34,26 @@ class HttpTransport:
 
         Raises APIConnectionError or APITimeoutError, with the address and what to do; SetupError for a bad address.
         """
+        loop = asyncio.get_running_loop()
+        deadline = None if request.timeout.total is None else loop.time() + request.timeout.total
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await self._exchange(request)
+        except Exception as error:
+            raise translate(error, request) from None
+        return HttpResponse(response, request, deadline)
+
+    async def _exchange(self, request: TransportRequest) -> httpx.Response:
+        """httpx's part, in a frame of its own: its objects show addresses and headers, and an error must not hold them."""
         import httpx
 
         limits = request.timeout
         timeout = httpx.Timeout(connect=limits.connect, read=limits.read, write=limits.read, pool=limits.connect)
-        loop = asyncio.get_running_loop()
-        deadline = None if limits.total is None else loop.time() + limits.total
-        try:
-            pool = self._open_pool()
-            outgoing = pool.build_request(
-                request.method, request.url, headers=dict(request.headers), content=request.body or None, timeout=timeout
-            )
-            async with asyncio.timeout_at(deadline):
-                response = await pool.send(outgoing, stream=True)
-        except Exception as error:
-            raise translate(error, request) from None
-        return HttpResponse(response, request, deadline)
+        pool = self._open_pool()
+        outgoing = pool.build_request(
+            request.method, request.url, headers=dict(request.headers), content=request.body or None, timeout=timeout
+        )
+        return await pool.send(outgoing, stream=True)
 
     async def aclose(self) -> None:
         """Close the pool; a later request opens a new one."""

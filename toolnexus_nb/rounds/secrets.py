@@ -5,7 +5,7 @@ A key is shown whole or not at all; here it is never shown at all, not even its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ..openai.errors import redact
@@ -93,3 +93,10 @@ def secrets_of(url: str, headers: Mapping[str, str], key: Secret | None) -> tupl
     if parts.password:
         found.add(parts.password)
     return tuple(sorted((text for text in found if len(text) >= 4), key=len, reverse=True))
+
+
+def blank(text: str, secrets: Sequence[str] = ()) -> str:
+    """Text for a file or a script: the given secrets, and what looks like a key, blanked; nothing else touched."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return redact(text)
