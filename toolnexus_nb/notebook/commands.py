@@ -22,7 +22,7 @@ import inspect
 import pkgutil
 import re
 import shlex
-from argparse import Action, Namespace
+from argparse import Action, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -68,7 +68,7 @@ class Command:
 
     def help(self) -> str:
         """Usage, the function's description, arguments and options."""
-        return self.parser.format_help().replace("::\n\n", "").strip()
+        return self.parser.format_help().strip()
 
 
 _COMMANDS: dict[str, Command] = {}
@@ -87,10 +87,12 @@ def command(
     """Register the decorated function as `%toolnexus NAME`. Arguments are declared with IPython's `magic_arguments`."""
 
     def register(function: F) -> F:
-        parser = getattr(function, "parser", None) or MagicArgumentParser(description=inspect.getdoc(function))
-        trailing = " ..." if rest else ""
+        parser = getattr(function, "parser", None) or MagicArgumentParser(description=function.__doc__)
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.description = inspect.cleandoc(parser.description or "")
         parser.prog = f"%toolnexus {name}"
-        parser.usage = parser.format_usage().removeprefix("usage: ").strip().replace("%", "%%") + trailing
+        if rest:
+            parser.usage = parser.format_usage().removeprefix("usage: ").strip().replace("%", "%%") + " TEXT"
         _COMMANDS[name] = Command(name, function, parser, summary, complete, cell, rest, shows)
         return function
 

@@ -60,7 +60,8 @@ class ToolnexusMagics(Magics):
         args = registry.parse(entry, rest.strip(), namespace)
         value = entry.run(self.session, args, cell)
         if inspect.isawaitable(value):
-            value = self.session.run(lambda: value)
+            work = value
+            value = self.session.run(lambda: work)
         drop = unused and entry.shows
         if inspect.isawaitable(value):
             return _dropped(value) if drop else value

@@ -152,19 +152,18 @@ def _edited(source: str, calls: list[_Call], names: list[str], may_await: Callab
     return [line.decode() for line in lines]
 
 
-_BLOCKS = ("body", "orelse", "finalbody")
-
-
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that runs at the cell's top level, also inside if, for, while, try, with and match."""
+    """Every statement that runs at the cell's top level, in order, also inside if, for, while, try, with and match."""
     for node in body:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        for block in _BLOCKS:
-            yield from _statements(getattr(node, block, []))
-        for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
-            yield from _statements(part.body)
+        for _, part in ast.iter_fields(node):
+            for inner in part if isinstance(part, list) else ():
+                if isinstance(inner, ast.stmt):
+                    yield from _statements([inner])
+                elif isinstance(inner, ast.ExceptHandler | ast.match_case):
+                    yield from _statements(inner.body)
 
 
 def _calls(body: list[ast.stmt]) -> Iterator[_Call]:
