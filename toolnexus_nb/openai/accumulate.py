@@ -290,7 +290,7 @@ class _ChoiceState:
 
 
 def with_delta(choice: ChunkChoice) -> ChunkChoice:
-    """A choice with a whole message as if that had been streamed (D15); a delta beside the message counts alone (B18)."""
+    """A choice with a whole message as if that had been streamed (D15); a delta beside it counts alone (B18)."""
     if choice.message is None or "delta" in choice.model_fields_set:
         return choice
     message = dict(as_mapping(choice.message))
@@ -329,7 +329,7 @@ class _Growing:
 
 
 def _add_detail(details: list[Any], item: Any) -> None:
-    """Add an entry of `reasoning_details`: those of one index and type are one, texts grow, the rest is replaced (C03)."""
+    """Add an entry of `reasoning_details`: those of one index and type are one, whose texts grow (C03)."""
     if not isinstance(item, Mapping):
         details.append(item)
         return

@@ -45,7 +45,7 @@ class ChunkDecoder:
         self._reader = SSEReader()
         self.ended = False
         self.complete = False
-        self.seen = 0
+        self.seen = False
 
     def feed(self, item: bytes) -> Iterator[ChatCompletionChunk]:
         """Take the next bytes. Raises APIError for an error event, StreamError for one that can't be read (D20)."""
@@ -67,18 +67,24 @@ class ChunkDecoder:
             if event.data == _DONE or event.data.strip() == _DONE:
                 self.ended = self.complete = True
                 return
-            if event.name == ":":
-                continue
-            chunk = read_event(event)
+            chunk = self.comment(event) if event.name == ":" else read_event(event)
             if chunk is None:
                 continue
-            self.seen += 1
-            for choice in chunk.choices:
-                if choice.message is not None:
-                    self.complete = self.complete or "delta" not in choice.model_fields_set
-                    chunk.choices = [with_delta(each) for each in chunk.choices]
-                    break
+            if isinstance(chunk, ChatCompletionChunk):
+                self.seen = True
+                self._spread(chunk)
             yield chunk
+
+    def comment(self, event: SSEEvent) -> Any:
+        """What a comment means: nothing, to an ordinary client (D01)."""
+        return None
+
+    def _spread(self, chunk: ChatCompletionChunk) -> None:
+        """Turn whole messages of a chunk into deltas (D15); a body that has them is complete by itself."""
+        for position, choice in enumerate(chunk.choices):
+            if choice.message is not None:
+                self.complete = self.complete or "delta" not in choice.model_fields_set
+                chunk.choices[position] = with_delta(choice)
 
 
 def read_event(event: SSEEvent) -> ChatCompletionChunk | None:
