@@ -45,7 +45,7 @@ class Field:
         self.schema = schema
         self.input = self._input(label)
         self._help = widgets.HTML(tag("span", words, cls="tnx-fieldhelp")) if words else None
-        self._error = widgets.HTML("")
+        self._error = _hidden_error()
         self.widget = widgets.VBox([self.input, *([self._help] if self._help else []), self._error])
         self.widget.add_class("tnx-field")
 
@@ -67,6 +67,7 @@ class Field:
         """Show the errors of this field and of those inside it; an empty mapping clears them."""
         words = errors.get(self.path, "")
         self._error.value = tag("span", esc(words), cls="tnx-fielderror", role="alert") if words else ""
+        self._error.layout.display = "" if words else "none"
 
     def disable(self, off: bool) -> None:
         self.input.disabled = off
@@ -75,8 +76,15 @@ class Field:
         return FieldErrors({self.path: words})
 
 
+def _hidden_error() -> Any:
+    line = widgets.HTML("")
+    line.layout.display = "none"
+    return line
+
+
 def _labelled(make: Any, label: str, **traits: Any) -> Any:
-    made = make(description=label, style={"description_width": "initial"}, **traits)
+    width = "110px" if len(label) <= 16 else "initial"  # short labels line up, long ones are read whole
+    made = make(description=label, style={"description_width": width}, **traits)
     made.layout.width = "auto"
     return made
 
@@ -267,7 +275,7 @@ class ObjectField(Field):
             self.fields[name] = field
         self._more = self._more_names(schema)
         title = widgets.HTML(tag("span", esc(label), cls="tnx-legend")) if label else None
-        self._error = widgets.HTML("")
+        self._error = _hidden_error()
         inside = [field.widget for field in self._all()]
         self.widget = widgets.VBox([*([title] if title else []), *inside, self._error])
         self.widget.add_class("tnx-object" if label else "tnx-fields")
@@ -343,10 +351,10 @@ class ListField(Field):
         self._label, self._root, self._depth = label, root, depth
         self._callbacks: list[Callable[[], None]] = []
         self.items: list[Field] = []
-        self._error = widgets.HTML("")
+        self._error = _hidden_error()
         self._rows = widgets.VBox([])
         self.add = widgets.Button(description=f"add to {label}", icon="plus")
-        self.add.layout.width = "auto"
+        self.add.layout.width = "max-content"
         self.add.on_click(lambda _button: self._edited(self.append))
         title = widgets.HTML(tag("span", esc(label), cls="tnx-legend"))
         self.widget = widgets.VBox([title, self._rows, self.add, self._error])
@@ -395,7 +403,7 @@ class ListField(Field):
         rows = []
         for field in self.items:
             button = widgets.Button(description="remove", tooltip=f"remove {field.path}")
-            button.layout.width = "auto"
+            button.layout.width = "max-content"
             button.on_click(lambda _button, field=field: self._edited(lambda: self.remove(field)))
             rows.append(widgets.HBox([field.widget, button]))
             rows[-1].add_class("tnx-item")

@@ -163,6 +163,8 @@ class ToolForm(LiveView):
         self._json.layout.width = "auto"
         self._json.layout.display = "none"
         self._json_error = widgets.HTML("")
+        self._json_error.layout.display = "none"
+        self._as_json.layout.width = self._go.layout.width = self._halt.layout.width = "max-content"
         self._as_json.observe(lambda _change: self._switch(), "value")
         self._said = widgets.HTML("")
         self._result = pane("")
@@ -213,6 +215,7 @@ class ToolForm(LiveView):
         if self._said is not None:
             general = errors.get("", "")
             self._json_error.value = tag("span", esc(general), cls="tnx-fielderror", role="alert") if general else ""
+            self._json_error.layout.display = "" if general else "none"
             self._say("see the marked fields" if set(errors) - {""} else "")
 
     def _say(self, words: str) -> None:
