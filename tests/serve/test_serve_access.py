@@ -14,7 +14,9 @@ from starlette.routing import Route
 from toolnexus_nb.serve.access import Access, AccessMiddleware, is_loopback
 
 
-def ask(access: Access, method: str = "POST", path: str = "/v1/x", host: str = "127.0.0.1:8000", **headers: str) -> httpx.Response:
+def ask(
+    access: Access, method: str = "POST", path: str = "/v1/x", host: str = "127.0.0.1:8000", **headers: str
+) -> httpx.Response:
     async def reached(_: Any) -> JSONResponse:
         return JSONResponse({"reached": True})
 
@@ -36,7 +38,9 @@ def test_local_names_addresses_and_names_without_a_dot_are_answered(host: str) -
     assert ask(Access(), host=host).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "a@localhost", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "a@localhost", ""]
+)
 def test_a_name_that_a_stranger_can_own_is_refused(host: str) -> None:
     response = ask(Access(), host=host)
     assert response.status_code == 421
@@ -59,7 +63,9 @@ def test_hosts_of_a_proxy_are_named(pattern: str, host: str, fits: bool) -> None
     assert Access(hosts=[pattern]).host_allowed(host) is fits
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:5173", "http://127.0.0.1:3000", "https://localhost", "http://[::1]:9"])
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:5173", "http://127.0.0.1:3000", "https://localhost", "http://[::1]:9"]
+)
 def test_local_pages_may_read_the_answer(origin: str) -> None:
     response = ask(Access(), origin=origin)
     assert response.status_code == 200
@@ -67,7 +73,10 @@ def test_local_pages_may_read_the_answer(origin: str) -> None:
     assert response.headers["vary"] == "origin"
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost.evil.example", "file://", "chrome-extension://x", "http://[::1"])
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "null", "http://localhost.evil.example", "file://", "chrome-extension://x", "http://[::1"],
+)
 def test_foreign_pages_do_not_even_reach_the_app(origin: str) -> None:
     response = ask(Access(), origin=origin)
     assert response.status_code == 403
@@ -76,7 +85,10 @@ def test_foreign_pages_do_not_even_reach_the_app(origin: str) -> None:
 
 
 def test_the_servers_own_page_may_use_it_under_any_allowed_name() -> None:
-    assert ask(Access(hosts=["hub.example.org"]), host="hub.example.org", origin="https://hub.example.org").status_code == 200
+    assert (
+        ask(Access(hosts=["hub.example.org"]), host="hub.example.org", origin="https://hub.example.org").status_code
+        == 200
+    )
     assert ask(Access(), host="192.168.1.7:8000", origin="http://192.168.1.7:8000").status_code == 200
     assert ask(Access(), host="192.168.1.7:8000", origin="http://192.168.1.8:8000").status_code == 403
 
@@ -109,7 +121,9 @@ def test_a_refusal_for_the_key_can_be_read_by_a_local_page() -> None:
     assert response.headers["access-control-allow-origin"] == "http://localhost:5173"
 
 
-@pytest.mark.parametrize("given", [None, "secret", "Bearer", "Bearer ", "Bearer wrong", "Basic secret", "Bearer secret2", "Bearer SECRET"])
+@pytest.mark.parametrize(
+    "given", [None, "secret", "Bearer", "Bearer ", "Bearer wrong", "Basic secret", "Bearer secret2", "Bearer SECRET"]
+)
 def test_a_wrong_key_is_a_401_in_the_openai_shape(given: str | None) -> None:
     response = ask(Access(key="secret"), **({} if given is None else {"authorization": given}))
     assert response.status_code == 401

@@ -1,10 +1,10 @@
 """The app: an OpenAI-compatible endpoint that runs the tools, a page to watch it, and the toolkit as an MCP server.
 
-    POST /v1/chat/completions   completions.py
-    GET  /v1/models             the served model, and the tools it may call
-    GET  /health                open to everybody: {"status": "ok"}
-    GET  /                      the page (page/), which holds nothing secret and asks for the key itself
-         /mcp                   mcp_http.py
+POST /v1/chat/completions   completions.py
+GET  /v1/models             the served model, and the tools it may call
+GET  /health                open to everybody: {"status": "ok"}
+GET  /                      the page (page/), which holds nothing secret and asks for the key itself
+     /mcp                   mcp_http.py
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def create_app(
     def make_mcp() -> Server[Any]:
         from .mcp_server import create_mcp_server
 
-        return create_mcp_server(
-            toolkit, keep=keep, approve=approve, seconds=limits.seconds, on_call=activity.called
-        )
+        return create_mcp_server(toolkit, keep=keep, approve=approve, seconds=limits.seconds, on_call=activity.called)
 
     endpoint = McpEndpoint(make_mcp, body_bytes=limits.body_bytes)
     started = int(time.time())

@@ -48,7 +48,9 @@ def read_chat_request(body: bytes, served: Collection[str]) -> ChatRequest:
     if n < 1:
         raise _wrong("n", "n must be at least 1")
     if n > 1 and served:
-        raise _wrong("n", "n must be 1 here: this server runs tools, and several replies at once would run them several times")
+        raise _wrong(
+            "n", "n must be 1 here: this server runs tools, and several replies at once would run them several times"
+        )
     _check_tool_choice(request, {*served, *(_name(tool) for tool in tools)})
     params = {name: value for name, value in request.model_dump_wire().items() if name not in _OURS}
     if n == 1:
@@ -74,20 +76,21 @@ def _parse(body: bytes) -> ChatCompletionRequest:
         return ChatCompletionRequest.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        param = _path(first["loc"])
+        param = _path(first["loc"], data)
         raise _wrong(param, f"{param}: {first['msg']}") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise Problem(400, f"the body cannot be read: {error}") from None
 
 
-def _path(loc: tuple[str | int, ...]) -> str:
-    """`("messages", 0, "role")` as `messages[0].role`; names of pydantic's branches are left out."""
+def _path(loc: tuple[str | int, ...], data: Any) -> str:
+    """`("messages", 0, "role")` as `messages[0].role`. The names of pydantic's union branches, which are not in the
+    data, are left out."""
     path = ""
     for part in loc:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif part.isidentifier() and part.islower():
-            path += f".{part}" if path else part
+        if isinstance(part, int) and isinstance(data, list) and part < len(data):
+            path, data = f"{path}[{part}]", data[part]
+        elif isinstance(data, dict) and part in data:
+            path, data = (f"{path}.{part}" if path else str(part)), data[part]
     return path or "body"
 
 

@@ -15,12 +15,15 @@ from ..rounds.engine import run_rounds
 from ..rounds.events import ToolFinished
 from .activity import Activity, ServedCall
 from .asgi import ClientGone, raw_headers, send_json, while_connected
-from .chat_reply import PING, Envelope, ForwardReply, RunReply
+from .chat_wire import PING, Envelope
 from .chat_request import ChatRequest, read_chat_request
 from .crossing import crossing
+
+from .forward_reply import ForwardReply
 from .handback import Handbacks
 from .limits import Gate, Limits, read_body
 from .problems import Problem, upstream_problem
+from .run_reply import RunReply
 
 if TYPE_CHECKING:
     from ..openai.types import ChatCompletionChunk, ChatCompletionResponse, Message, ToolCall
@@ -130,7 +133,7 @@ class Completions:
         envelope = Envelope(client.model or request.model or client.label, request.include_usage)
         messages = self._handbacks.restore(request.messages)
         if not len(toolkit):
-            return partial(_ask_once, client, messages, request.tools, params, request.stream), ForwardReply(envelope)
+            return partial(_ask_once, client, messages, request.tools, params, request.stream), ForwardReply(envelope, messages)
         run = partial(
             run_rounds,
             client,
@@ -141,7 +144,7 @@ class Completions:
             approve=self._decide,
             caller_tools=request.tools,
         )
-        return run, RunReply(envelope)
+        return run, RunReply(envelope, messages)
 
     def _finish_run(self, reply: RunReply) -> None:
         """Check how the run ended, and keep what the caller will come back to."""
@@ -152,14 +155,19 @@ class Completions:
             raise result.error
         if reply.handed_back:
             originals = [call.id for call in result.caller_calls]
-            self._handbacks.remember([call["id"] for call in reply.handed_back], originals, result.messages)
+            # the run's messages begin with the caller's last, which the caller has
+            self._handbacks.remember([call["id"] for call in reply.handed_back], originals, result.messages[1:])
 
     def _decide(self, call: ToolCall) -> Decision:
         """Nobody is here to be asked, so a call that needs approval follows the server's policy."""
         if self._approve == "allow":
             return "allow"
         if callable(self._approve):
-            return "allow" if self._approve(call.name, call.arguments) else ("deny", f"{call.name} was not allowed to run.")
+            return (
+                "allow"
+                if self._approve(call.name, call.arguments)
+                else ("deny", f"{call.name} was not allowed to run.")
+            )
         return ("deny", f"{call.name} needs a person's approval, and nobody is here to give it.")
 
     def _note_calls(self, batch: list[Any]) -> None:
@@ -172,11 +180,12 @@ async def _ask_once(
     client: Client, messages: list[Message], tools: list[dict[str, Any]], params: dict[str, Any], stream: bool
 ) -> AsyncIterator[ChatCompletionChunk | ChatCompletionResponse]:
     """The model's own chunks or reply, where there are no tools to run."""
-    if stream:
-        async for chunk in client.chunks(client.body(messages, tools, params, stream=True)):
-            yield chunk
-    else:
+    if not stream:
         yield await client.complete(messages, tools, **params)
+        return
+    async with client.stream(messages, tools, **params) as chunks:
+        async for chunk in chunks:
+            yield chunk
 
 
 class _Answer:

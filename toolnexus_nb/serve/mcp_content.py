@@ -66,15 +66,16 @@ def to_call_result(tool: Tool, result: ToolResult) -> types.CallToolResult:
 
 def _structured(tool: Tool, result: ToolResult) -> dict[str, Any] | None:
     """The value as a JSON object, or None. Without an output schema only a dict is taken for structured."""
-    given = result.metadata.get("structured_content")
-    value = given if given is not None else result.value
+    value = result.value
     if tool.output_schema and not _is_object(tool.output_schema):
         value = {"result": value}
+    elif not tool.output_schema and not isinstance(value, dict):
+        return None
     try:
         plain = to_jsonable_python(value, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         return None
-    return plain if isinstance(plain, dict) and (given is not None or tool.output_schema or isinstance(value, dict)) else None
+    return plain if isinstance(plain, dict) else None
 
 
 def _misfit(structured: dict[str, Any] | None, schema: dict[str, Any]) -> str:

@@ -108,8 +108,7 @@ class _Face:
     # --- the list of tools -------------------------------------------------------------------------------------------
 
     def _offered(self) -> dict[str, Tool]:
-        named = ((self._toolkit.wire_name(tool), tool) for tool in self._toolkit)
-        return {name: tool for name, tool in named if self._keep(name)}
+        return {self._toolkit.wire_name(tool): tool for tool in self._toolkit if self._keep(tool.name)}
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         tool = self._offered().get(name)
@@ -281,7 +280,9 @@ async def _ask_person(
 
 
 def _shown(arguments: dict[str, Any]) -> str:
-    text = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items())
+    text = ", ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items()
+    )
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 

@@ -62,7 +62,9 @@ def upstream_problem(error: Exception) -> Problem:
     if isinstance(error, APIConnectionError):
         return Problem(502, str(error), code="upstream_unreachable")
     if not isinstance(error, APIError):
-        return Problem(500, "the server failed while it answered this request; its log says more", code="internal_error")
+        return Problem(
+            500, "the server failed while it answered this request; its log says more", code="internal_error"
+        )
     said = redact(error.message) or "no message"
     if isinstance(error, RateLimitError):
         wait = error.retry_after

@@ -1,0 +1,122 @@
+"""A model that says what a test wants, and servers that stop with the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+Answer = Mapping[str, Any]
+
+
+class ScriptedTransport:
+    """Answers each request with `answer(body, number of the request)`, as server-sent events or as one JSON body.
+
+    An answer has text (or texts), reasoning, refusal, calls [(id, name, arguments text)], usage, finish; or status and
+    body; or break_after, a number of chunks after which the connection breaks; or wait, an awaitable before it begins.
+    """
+
+    def __init__(self, answer: Callable[[dict[str, Any], int], Answer]) -> None:
+        self.answer = answer
+        self.requests: list[dict[str, Any]] = []
+        self.closed = 0
+
+    async def send(self, request: Any) -> Any:
+        from toolnexus_nb.rounds.transport import BytesResponse
+
+        body = request.json()
+        self.requests.append(body)
+        answer = self.answer(body, len(self.requests))
+        if "status" in answer:
+            headers = {"content-type": "application/json", **answer.get("headers", {})}
+            return BytesResponse(answer["status"], headers, [json.dumps(answer["body"]).encode()])
+        if not body.get("stream"):
+            return BytesResponse(200, {"content-type": "application/json"}, [json.dumps(whole(answer)).encode()])
+        return BytesResponse(200, {"content-type": "text/event-stream"}, self._stream(answer))
+
+    async def _stream(self, answer: Answer) -> AsyncIterator[bytes]:
+        from toolnexus_nb.openai.errors import APIConnectionError
+
+        try:
+            if "wait" in answer:
+                await answer["wait"]()
+            for i, chunk in enumerate(chunks(answer)):
+                if i == answer.get("break_after"):
+                    raise APIConnectionError("the connection broke")
+                yield b"data: " + json.dumps(chunk).encode() + b"\n\n"
+            if "then_wait" in answer:
+                await answer["then_wait"]()
+            yield b"data: [DONE]\n\n"
+        finally:
+            self.closed += 1
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def _calls(answer: Answer) -> list[dict[str, Any]]:
+    return [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for call_id, name, arguments in answer.get("calls", ())
+    ]
+
+
+def chunks(answer: Answer) -> Iterator[dict[str, Any]]:
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"reasoning_content": piece} for piece in answer.get("reasoning", ())]
+    deltas += [{"content": piece} for piece in answer.get("texts", [answer["text"]] if answer.get("text") else [])]
+    deltas += [{"refusal": piece} for piece in answer.get("refusal", ())]
+    deltas += [{"tool_calls": [{"index": i, **call}]} for i, call in enumerate(_calls(answer))]
+    for delta in deltas:
+        yield {"id": "up", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    finish = answer.get("finish", "tool_calls" if answer.get("calls") else "stop")
+    yield {"id": "up", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+    usage = answer.get("usage", USAGE)
+    if usage:
+        yield {"id": "up", "choices": [], "usage": usage}
+
+
+def whole(answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": answer.get("text")}
+    if answer.get("calls"):
+        message["tool_calls"] = _calls(answer)
+    finish = answer.get("finish", "tool_calls" if answer.get("calls") else "stop")
+    body: dict[str, Any] = {"id": "up", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    usage = answer.get("usage", USAGE)
+    return {**body, "usage": usage} if usage else body
+
+
+@pytest.fixture
+def scripted() -> Callable[..., Any]:
+    """`scripted(answer)`: a client whose model is the function; `.script` holds the requests it saw."""
+
+    def make(answer: Callable[[dict[str, Any], int], Answer], model: str = "scripted", **options: Any) -> Any:
+        from toolnexus_nb import Client
+
+        transport = ScriptedTransport(answer)
+        client = Client(transport=transport, model=model, retries=0, **options)
+        client.script = transport  # type: ignore[attr-defined]
+        return client
+
+    return make
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., str]]:
+    """`serving(app)` runs the app in a thread and gives its address; it stops with the test."""
+    from toolnexus_nb.serve import Server
+
+    servers: list[Server] = []
+
+    def start(app: Any) -> str:
+        servers.append(Server(app))
+        return servers[-1].start()
+
+    yield start
+    for server in servers:
+        server.stop()
