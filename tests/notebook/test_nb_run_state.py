@@ -93,8 +93,11 @@ def test_notes_and_retries_belong_to_their_round_or_to_the_run() -> None:
     state = RunState()
     assert state.apply(ev.Note(0, "rehearsal", "note")) == (NOTES,)
     state.apply(ev.RoundStarted(1, "m", 1, 0))
-    assert state.apply(ev.RetryScheduled(1, 1, 0.5, "429")) == ("r1",)
-    assert state.rounds[0].notes == [("note", "attempt 1 failed (429); trying again in 0.5 s")]
+    assert state.apply(ev.RetryScheduled(1, 1, 0.5, "429")) == (NOTES,)
+    state.apply(ev.TextDelta(1, "Hello"))
+    assert state.apply(ev.Note(1, "cut off", "warning")) == ("r1",)
+    assert [text for _, text in state.notes] == ["rehearsal", "attempt 1 failed (429); trying again in 0.5 s"]
+    assert state.rounds[0].notes == [("warning", "cut off")]
 
 
 def test_an_answer_that_did_not_stream_is_told_all_the_same() -> None:

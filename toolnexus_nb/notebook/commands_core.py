@@ -96,7 +96,7 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
     prompt = _prompt(session, args, cell)
     if args.into is not None and not args.into.isidentifier():
         raise UsageError(f"--into {args.into}: a variable cannot have that name")
-    params = _parameters(args)
+    params = _parameters(session, args)
     toolkit = _offered(session, args.tools)
     session.client  # noqa: B018 - raises if there is none, before anything is taken back
     if args.new:
@@ -126,17 +126,18 @@ def _prompt(session: Session, args: Namespace, cell: str | None) -> str:
     return prompt
 
 
-def _parameters(args: Namespace) -> dict[str, Any]:
+def _parameters(session: Session, args: Namespace) -> dict[str, Any]:
     """The options that go into the request."""
     params: dict[str, Any] = {}
     for name in ("model", "temperature", "max_tokens"):
         if getattr(args, name) is not None:
             params[name] = getattr(args, name)
-    if args.tool_choice is not None:
-        plain = args.tool_choice in ("auto", "none", "required")
-        params["tool_choice"] = (
-            args.tool_choice if plain else {"type": "function", "function": {"name": args.tool_choice}}
-        )
+    if args.tool_choice in ("auto", "none", "required"):
+        params["tool_choice"] = args.tool_choice
+    elif args.tool_choice is not None:
+        _check_known(session, [args.tool_choice])
+        name = session.toolkit.wire_name(args.tool_choice)
+        params["tool_choice"] = {"type": "function", "function": {"name": name}}
     for setting in args.set:
         name, equals, value = setting.partition("=")
         if not equals or not name.isidentifier():
@@ -153,7 +154,7 @@ def _offered(session: Session, wanted: str | None) -> Toolkit:
         return session.toolkit
     names = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
     _check_known(session, names)
-    return session.toolkit.filter(lambda tool: tool.name in names)
+    return session.toolkit.filter(lambda name: name in names)
 
 
 def _hints(session: Session, args: Namespace, result: RunResult) -> None:

@@ -204,10 +204,10 @@ class EventPanel(EventHandler):
     def __init__(
         self, prompt: str = "", client: Client | None = None, *, schema_tokens: int = 0, show: str = "auto"
     ) -> None:
-        self._about = {
+        self._notes = client.notes_for_display if client is not None else ()
+        self._about: dict[str, Any] = {
             "prompt": prompt,
             "label": client.label if client is not None else "",
-            "keyless": client.keyless if client is not None else False,
             "schema_tokens": schema_tokens,
         }
         self._show = show
@@ -221,7 +221,7 @@ class EventPanel(EventHandler):
         self._begin()
 
     def _begin(self) -> None:
-        self.state = RunState(**self._about)
+        self.state = RunState(**self._about, notes=[("note", text) for text in self._notes])
         self._display = Display()
         self._surface: Surface = Nothing()
         self._shown = False
@@ -273,7 +273,7 @@ class EventPanel(EventHandler):
             self.state.prompt = event.result.messages[0].get_content_as_string()
         if event.result.status == "paused":
             # the buttons stay until they are clicked or the next cell runs
-            self._surface.take(event, ["head", "foot", "notes", *(call.part for call in self.state.calls)])
+            self._surface.take(event, parts)
             self._surface.paint()
             if isinstance(self._surface, WidgetSurface) and self._surface.ready.is_set():
                 open_until_next_cell(self)

@@ -20,6 +20,7 @@ from .run_markup import (
     round_head,
     round_html,
     round_notes,
+    run_end,
     run_foot,
     run_head,
     run_notes,
@@ -27,7 +28,7 @@ from .run_markup import (
     thought_html,
     thought_start,
 )
-from .run_state import FOOT, HEAD, NOTES, CallState, RoundState, RunState
+from .run_state import END, FOOT, HEAD, NOTES, CallState, RoundState, RunState
 
 Operation: TypeAlias = list[str]
 """["html", part, html] · ["add", part, html] · ["text", part, delta] · ["settle", part, html, tail]; see panel.js."""
@@ -181,4 +182,9 @@ class Painter:
 
 
 _ROUND_PARTS: list[tuple[str, Callable[[RoundState], str]]] = [("head", round_head), ("notes", round_notes)]
-_RUN_PARTS: list[tuple[str, Callable[[RunState], str]]] = [(HEAD, run_head), (NOTES, run_notes), (FOOT, run_foot)]
+_RUN_PARTS: list[tuple[str, Callable[[RunState], str]]] = [
+    (HEAD, run_head),
+    (NOTES, run_notes),
+    (END, run_end),
+    (FOOT, run_foot),
+]

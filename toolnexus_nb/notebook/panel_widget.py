@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,13 @@ import traitlets
 from .stylesheet import stylesheet
 
 
-@cache
-def _script() -> str:
-    return (Path(__file__).parent / "panel.js").read_text(encoding="utf-8")
-
-
 class PanelWidget(anywidget.AnyWidget):
     """Shows `html`, then follows the operations it is sent. `listen` is called with each message of the page."""
 
+    _esm = (Path(__file__).parent / "panel.js").read_text(encoding="utf-8")
+    _css = stylesheet()
     html = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, html: str, listen: Callable[[dict[str, Any]], None]) -> None:
-        super().__init__(html=html, _esm=_script(), _css=stylesheet())
+        super().__init__(html=html)
         self.on_msg(lambda _widget, content, _buffers: listen(content))

@@ -30,7 +30,7 @@ from .markup import (
     shortened,
     tag,
 )
-from .run_state import FOOT, HEAD, NOTES, CallState, RoundState, RunState
+from .run_state import END, FOOT, HEAD, NOTES, CallState, RoundState, RunState
 from .value_markup import markdown_html, picture_html, value_html, value_text
 
 MOST_MARKDOWN = 100_000
@@ -97,12 +97,15 @@ def run_prompt(state: RunState) -> str:
 
 
 def run_notes(state: RunState) -> str:
-    """What concerns the run as a whole: notes, and how it ended if not well."""
-    parts = [note(kind, text) for kind, text in state.notes]
+    """What concerns the run as a whole."""
+    return _part(NOTES, tag("div", *(note(kind, text) for kind, text in state.notes)))
+
+
+def run_end(state: RunState) -> str:
+    """How the run ended, if not well."""
     ending = end_sentence(state)
-    if ending:
-        parts.append(note("error" if state.status == "error" else "warning", ending))
-    return _part(NOTES, tag("div", *parts))
+    kind = "error" if state.status == "error" else "warning"
+    return _part(END, tag("div", note(kind, ending) if ending else ""))
 
 
 def end_sentence(state: RunState) -> str:
@@ -135,7 +138,7 @@ def note(kind: str, text: str) -> str:
     """One line that a person should see; `kind` is note, warning or error."""
     word = "" if kind == "note" else tag("b", esc(kind)) + " · "
     return tag(
-        "p", word, esc(shortened(text, 2_000)), cls=f"tnx-note tnx-note-{kind}", style="padding:4px 12px;margin:0"
+        "p", word, esc(shortened(text, 2_000)), cls=f"tnx-remark tnx-remark-{kind}", style="padding:4px 12px;margin:0"
     )
 
 
@@ -380,8 +383,9 @@ def run_frame(state: RunState, rounds: str) -> str:
         "Tool-calling run",
         run_head(state),
         run_prompt(state),
-        tag("ol", rounds, cls="tnx-rounds", data_part="rounds", style="list-style:none;margin:0;padding:0"),
         run_notes(state),
+        tag("ol", rounds, cls="tnx-rounds", data_part="rounds", style="list-style:none;margin:0;padding:0"),
+        run_end(state),
         run_foot(state),
         cls="tnx-run",
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CallStatus: TypeAlias = Literal["receiving", "received", "waiting", "running", "done", "failed", "cancelled", "denied"]
 RunStatus: TypeAlias = Literal["running", "done", "incomplete", "paused", "stopped", "error"]
 
-HEAD, FOOT, NOTES = "head", "foot", "notes"
+HEAD, NOTES, END, FOOT = "head", "notes", "end", "foot"
 """Names of the parts every run has; the parts of a round are `r1`, `r1.text`, `r1.thought`, a call is `r1.c0`."""
 
 
@@ -114,7 +114,6 @@ class RunState:
 
     prompt: str = ""
     label: str = ""
-    keyless: bool = False
     schema_tokens: int = 0
     clock: Callable[[], float] = time.monotonic
     rounds: list[RoundState] = field(default_factory=list)
@@ -293,12 +292,14 @@ class RunState:
         return self._add_note(event.round, event.kind, event.text)
 
     def _add_note(self, number: int, kind: str, text: str) -> Sequence[str]:
-        if any(round_.number == number for round_ in self.rounds):
-            round_ = self._round(number)
-            round_.notes.append((kind, text))
-            return (round_.part,)
-        self.notes.append((kind, text))
-        return (NOTES,)
+        if (kind, text) in self.notes:
+            return ()
+        round_ = next((r for r in self.rounds if r.number == number), None)
+        if round_ is None or (number == 1 and not round_.text and not round_.calls):
+            self.notes.append((kind, text))  # said before anything happened: it is about the run
+            return (NOTES,)
+        round_.notes.append((kind, text))
+        return (round_.part,)
 
     def _finished(self, event: ev.RunFinished) -> Sequence[str]:
         result = event.result
@@ -317,7 +318,7 @@ class RunState:
         for round_ in self.rounds:
             round_.finished = True
         rounds = [part for round_ in self.rounds for part in (round_.part, f"{round_.part}.text")]
-        return (HEAD, FOOT, NOTES, *rounds, *self._by_part)
+        return (HEAD, NOTES, END, FOOT, *rounds, *self._by_part)
 
 
 _HANDLERS: dict[type, Callable[[RunState, Any], Sequence[str]]] = {
