@@ -73,7 +73,7 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
     before, here = text[: error.pos].rstrip(), text[error.pos :].lstrip()
     if not here:
         return "the text ends before the object is closed"
-    if before.endswith(",") and here[0] in "}]" or here[0] == "," and here[1:].lstrip()[:1] in ("}", "]"):
+    if (before.endswith(",") and here[0] in "}]") or (here[0] == "," and here[1:].lstrip()[:1] in ("}", "]")):
         return "a comma stands before the closing bracket; remove it"
     if here[0] == "'":
         return 'a single quote stands here; JSON strings and keys take double quotes (")'

@@ -65,6 +65,14 @@ class Slot:
     def name(self) -> str:
         return self.parameter.name
 
+    @property
+    def default_is_lost(self) -> bool:
+        """Whether the function has a default that JSON can't write."""
+        has_one = self.parameter.default not in (EMPTY, UNSET, None) and not isinstance(
+            self.parameter.default, FieldInfo
+        )
+        return has_one and "default" not in self.schema
+
 
 class SignatureBinder:
     """Arguments for a function, as its signature promises them."""
@@ -80,6 +88,14 @@ class SignatureBinder:
         self._all_by_keyword = all(slot.parameter.kind in (POSITIONAL_OR_KEYWORD, KEYWORD_ONLY) for slot in self.slots)
         self.definitions = definitions
         self.input_schema = self._schema(definitions)
+
+    def documented_ghosts(self) -> list[str]:
+        """Names the docstring describes that the function does not have."""
+        if self._rest is not None:
+            return []
+        reading = self.reading
+        known = {slot.name for slot in self.slots} | reading.fixed
+        return [name for name in reading.documentation.parameters if name not in known]
 
     def _schema(self, definitions: dict[str, JSONSchema]) -> JSONSchema:
         schema: JSONSchema = {"type": "object", "properties": {slot.key: slot.schema for slot in self.slots}}
@@ -198,10 +214,10 @@ def _slot(function: str, parameter: Parameter, definitions: dict[str, JSONSchema
         shape = shape_of(list[Any] if annotation is EMPTY else list[annotation])  # type: ignore[valid-type]
         schema = {"type": "array", "items": schema}
     if (
-        parameter.description
-        and "description" not in schema
-        or parameter.description_source == "annotation"
-        and parameter.description
+        (parameter.description
+        and "description" not in schema)
+        or (parameter.description_source == "annotation"
+        and parameter.description)
     ):
         schema = {**schema, "description": parameter.description}
     elif parameter.description and _is_variable(shape):
@@ -319,7 +335,7 @@ def _without_refused_nulls(value: Any, error: ValidationError) -> Any:
     for path in paths:
         holder = pruned
         for step in path[:-1]:
-            if isinstance(holder, dict) and step in holder or isinstance(holder, list) and isinstance(step, int):
+            if (isinstance(holder, dict) and step in holder) or (isinstance(holder, list) and isinstance(step, int)):
                 holder = holder[step]  # type: ignore[index]
         if not isinstance(holder, dict) or holder.get(str(path[-1]), EMPTY) is not None:
             return None

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, overload
 
+from .background import sync_twin, ticking
 from .binding import Binder, SchemaBinder, SignatureBinder
 from .context import ToolContext
-from .background import sync_twin, ticking
 from .provenance import Provenance
 from .results import ToolResult
 from .running import FunctionRunner, InvokeRunner, Runner, run_call
@@ -102,7 +102,19 @@ class Tool:
         """Where each piece of the schema came from; [] for a tool that brought its schema."""
         from .tracing import trace
 
-        return trace(self) if isinstance(self._binder, SignatureBinder) else []
+        return trace(self, self._binder) if isinstance(self._binder, SignatureBinder) else []
+
+    @property
+    def source_text(self) -> str:
+        """The source of the function behind the tool, "" if there is none; `provenance` counts its lines from 1."""
+        from .tracing import source_text
+
+        return source_text(self.function) if self.function is not None else ""
+
+    @property
+    def given_options(self) -> dict[str, Any]:
+        """What was said to `tn.tool` beside the function."""
+        return dict(self._options)
 
     @property
     def binder(self) -> Binder:
@@ -121,14 +133,14 @@ class Tool:
 
     execute_sync = sync_twin(execute)
 
-    async def run(self, arguments: dict[str, Any], context: ToolContext) -> Any:
+    async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """What runs behind `execute`: bind and call. Raises whatever the tool raises; Misfits if arguments do not fit."""
         positional, keywords = self._binder.bind(arguments)
         return await self._runner.run(self, positional, keywords, context)
 
     def approval_needed(self, arguments: dict[str, Any]) -> str | None:
         """None if the call may run unasked, else the reason a person reads."""
-        asked = self.needs_approval
+        asked: bool | str | Callable[[dict[str, Any]], bool | str] = self.needs_approval
         if callable(asked):
             try:
                 asked = asked(arguments)
@@ -159,7 +171,7 @@ class Tool:
         return bound
 
     _decorated: Any = None
-    _options: dict[str, Any] = {}  # noqa: RUF012
+    _options: dict[str, Any] = {}
 
     def __reduce__(self) -> Any:
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
@@ -210,9 +222,21 @@ def _thawed(frozen: bytes | JSONSchema) -> JSONSchema:
 def tool(function: Callable[..., Any], /, **options: Any) -> Tool: ...
 @overload
 def tool(function: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a function a tool: `@tn.tool`, `@tn.tool(timeout=5)`, `tn.tool(function)`. It stays callable as it was.
+
+    Options: name, description, strict, needs_approval, main_thread, timeout, title, annotations; see Tool.
+
+    Raises SignatureError (a TypeError) that names the function, the parameter and the way out when something in the
+    signature has no JSON form.
+    """
+    if function is None:
+        return functools.partial(tool, **options)
+    return _tool_of(function, **options)
+
+
+def _tool_of(
+    function: Any,
     *,
     name: str | None = None,
     description: str | None = None,
@@ -222,12 +246,7 @@ def tool(
     timeout: float | None = None,
     title: str | None = None,
     annotations: Mapping[str, Any] | None = None,
-) -> Any:
-    """Make a function a tool: `@tn.tool`, `@tn.tool(timeout=5)`, `tn.tool(function)`. It stays callable as it was.
-
-    Raises SignatureError (a TypeError) that names the function, the parameter and the way out when something in the
-    signature has no JSON form.
-    """
+) -> Tool:
     options: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -238,8 +257,6 @@ def tool(
         "title": title,
         "annotations": annotations,
     }
-    if function is None:
-        return functools.partial(tool, **options)
     if isinstance(function, Tool):
         given = {key: value for key, value in options.items() if value not in (None, False)}
         return tool(function._decorated or function.function, **{**function._options, **given}) if given else function

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Part = Literal["type", "description", "default", "required", "limits"]
-Source = Literal["signature", "docstring", "annotation", "comment"]
+Part = Literal["name", "type", "description", "default", "required", "limits"]
+Source = Literal["signature", "docstring", "annotation", "comment", "argument"]
+"""`argument`: it was given to `tn.tool(name=, description=)` itself."""
 
 
 @dataclass(frozen=True)
 class Provenance:
     """One piece of a tool's schema and the text it was read from.
 
-    `parameter` is the property's name, "" for the tool itself. `line` is a line of the source file (or of the notebook
-    cell), None if the source is not to be had. `text` is what stands there.
+    `parameter` is the property's name, "" for the tool itself. `line` counts from 1 in `Tool.source_text`, None if the
+    source is not to be had. `text` is what stands there.
     """
 
     parameter: str

@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,9 +33,11 @@ _LONGEST_ERROR = 2_000
 
 
 class Runner(Protocol):
-    """Runs a bound call and gives what the tool returned, as a value or a ToolResult."""
+    """Runs a bound call and reads what came back; raises whatever the tool raises."""
 
-    async def run(self, tool: Tool, positional: list[Any], keywords: dict[str, Any], context: ToolContext) -> Any: ...
+    async def run(
+        self, tool: Tool, positional: list[Any], keywords: dict[str, Any], context: ToolContext
+    ) -> ToolResult: ...
 
 
 class InvokeRunner:
@@ -89,7 +91,7 @@ def _runs_on_the_loop(function: Any) -> bool:
         function
         if inspect.isroutine(function) or hasattr(function, "func")
         else getattr(type(function), "__call__", None)
-    )  # noqa: B004
+    )
     return any(
         test(one) for one in (function, call) for test in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
     )
@@ -174,22 +176,17 @@ class _GivenUp(Exception):
 
 async def _with_timeout(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
     if tool.timeout is None:
-        return await _run(tool, arguments, context)
+        return await tool.run(arguments, context)
     end = time.monotonic() + tool.timeout
     context.deadline = end if context.deadline is None else min(end, context.deadline)
     try:
         async with asyncio.timeout(tool.timeout) as limit:
-            return await _run(tool, arguments, context)
+            return await tool.run(arguments, context)
     except TimeoutError:
         if not limit.expired():
             raise
         context.cancel()
         raise _GivenUp(f"{tool.name} did not finish within {tool.timeout:g} seconds and was given up") from None
-
-
-async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-    result: ToolResult = await tool.run(arguments, context)
-    return result
 
 
 def failed(error: BaseException) -> ToolResult:

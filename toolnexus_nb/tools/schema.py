@@ -105,7 +105,7 @@ def _pydantic_shape(annotation: Any) -> Shape:
 class _Generator(GenerateJsonSchema):
     """Pydantic's schema in the portable subset, with the texts people write next to their fields."""
 
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False

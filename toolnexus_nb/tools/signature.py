@@ -47,13 +47,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A callable as read: the parameters a model may fill, and the name of the one that receives the context."""
+    """A callable as read: the parameters a model may fill, and the name of the one that receives the context.
+
+    `fixed` are the parameters no model fills: the context's, a partial's. `takes_self`: a method without its object.
+    """
 
     name: str
     documentation: Documentation
     parameters: tuple[Parameter, ...]
     context_parameter: str | None
     takes_self: bool
+    fixed: frozenset[str] = frozenset()
 
 
 def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
@@ -83,7 +87,9 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
             context_parameter = raw.name
             continue
         kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
-    return Reading(title, documentation, tuple(kept), context_parameter, takes_self)
+    return Reading(
+        title, documentation, tuple(kept), context_parameter, takes_self, frozenset(bound | {context_parameter or ""})
+    )
 
 
 def underlying(function: Any) -> Any:
@@ -97,7 +103,7 @@ def underlying(function: Any) -> Any:
             function = function.__wrapped__
         elif not isinstance(function, type | types.FunctionType | types.BuiltinFunctionType) and hasattr(
             type(function),
-            "__call__",  # noqa: B004
+            "__call__",
         ):
             call = type(function).__call__
             if not isinstance(call, types.FunctionType):
@@ -129,7 +135,8 @@ def _class_docstring(cls: type) -> str | None:
     text = cls.__doc__
     if text and text.startswith(f"{cls.__name__}("):  # the one dataclass writes itself
         text = None
-    return text or (cls.__init__.__doc__ if isinstance(cls.__init__, types.FunctionType) else None)
+    made_by = cls.__dict__.get("__init__")
+    return text or (made_by.__doc__ if isinstance(made_by, types.FunctionType) else None)
 
 
 def _takes_self(function: Any, parameters: list[inspect.Parameter]) -> bool:
