@@ -7,6 +7,7 @@ import time
 import uuid
 from typing import Any
 
+from ..openai.status_events import event_bytes
 from ..openai.types import Usage
 
 DONE = b"data: [DONE]\n\n"
@@ -67,4 +68,4 @@ def tool_event(kind: str, call_id: str, name: str, status: str, **fields: Any) -
     """One tool status comment, `:kind:{json}`; fields that are None are left out."""
     event = {"tool_call_id": call_id, "tool_name": name, "status": status}
     event.update({key: value for key, value in fields.items() if value is not None})
-    return b":" + kind.encode() + b":" + dump(event) + b"\n\n"
+    return event_bytes(kind, event)
