@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .cues import companions, cue, preposition
+from .cues import assigned, companions, cue, preposition, shared_cue
 from .dates import in_format
-from .lexicon import FALSE_WORDS, TRUE_WORDS, UNITS
+from .lexicon import COLORS, FALSE_WORDS, OPENERS, STOP, TRUE_WORDS, UNITS
 from .offers import Offer, Parameter
 from .places import CITIES, COUNTRIES, CURRENCIES, LANGUAGES, PLACES, STATES
 from .reading import Reading, Token
-from .words import kinship, stem, text_words
+from .words import best_kin, kinship, stem, text_words, worth
 
 IMPOSSIBLE = -9.0
 _MONEY = frozenset("price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split())
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
+_COUNTS = frozenset("count limit num number top n max results quantity many size amount".split())
+_LANDMARKS = frozenset("rainforest airport park river island university street district valley beach station mountain lake desert coast".split())
 _MATH = re.compile(r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)+")
 
 
@@ -40,7 +42,7 @@ def candidates(parameter: Parameter, reading: Reading, offer: Offer) -> list[Can
         return [found for found in finder(parameter, reading) if found.score > IMPOSSIBLE / 2]
     if parameter.kind == "object":
         return []
-    return [found for found in _strings(parameter, reading) if found.score > IMPOSSIBLE / 2]
+    return [found for found in _strings(parameter, reading, offer) if found.score > IMPOSSIBLE / 2]
 
 
 # --- numbers
@@ -64,10 +66,13 @@ def _numbers(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         value = _scaled(parameter, token, value)
         if not _fits(parameter, value):
             continue
-        score = 0.5 + cue(reading, at, at + 1, parameter) + 0.7 * preposition(reading, at, parameter)
+        score = 0.5 + shared_cue(reading, at, parameter) + 0.7 * preposition(reading, at, parameter)
+        if assigned(reading, at, parameter):
+            score += 4.0
+        score += _counting(parameter, reading, at)
         unit = token.unit
         if unit and unit in parameter.units:
-            score += 1.5
+            score += 1.5 if parameter.required else 1.0
         elif unit in ("dollar", "euro", "pound_sterling", "yen"):
             score += 1.0 if _MONEY & set(parameter.words) else -0.4
         elif unit == "percent":
@@ -89,12 +94,25 @@ def _numbers(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
                 yield Candidate(parameter, int(token.value[:4]), frozenset(), 0.6)
 
 
+def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
+    """A number before a plain noun counts things ("ten events"): right for a count, less so for a measure."""
+    token = reading.tokens[at]
+    after = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
+    before = reading.tokens[at - 1].lower if at else ""
+    counts = after is not None and after.kind == "word" and not token.unit and after.lower not in STOP and after.lower.endswith("s")
+    if _COUNTS & set(parameter.words) and parameter.kind == "integer":
+        return 1.7 if counts or before in ("top", "first", "last", "next") else 0.0
+    if token.text.isalpha() and (counts or (after is not None and after.kind == "word" and not token.unit)) and not cue(reading, at, at + 1, parameter):
+        return -0.6
+    return 0.0
+
+
 def _scaled(parameter: Parameter, token: Token, value: float) -> float:
     """Percent as a fraction where a rate is wanted as a number: "5%" -> 0.05."""
     if token.unit != "percent" or parameter.kind != "number":
         return value
     said = f"{parameter.name} {parameter.description}".lower()
-    if "percent" in said or "%" in said or not _RATES & {*parameter.words, *text_words(parameter.description)}:
+    if ("percent" in said or "%" in said) and "decimal" not in said or not _RATES & {*parameter.words, *text_words(parameter.description)}:
         return value
     return round(value / 100, 10)
 
@@ -224,10 +242,15 @@ _NO_OFFER = Offer("", "", ())
 # --- strings
 
 
-def _strings(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
+def _strings(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[Candidate]:
     role = parameter.role
     if role in ("unit", "currency", "language"):
         yield from _dictionary(parameter, reading, role)
+    if role == "color":
+        for at, token in enumerate(reading.tokens):
+            if token.lower in COLORS:
+                yield Candidate(parameter, token.text, frozenset({at}), 2.2 + cue(reading, at, at + 1, parameter))
+    yield from _exampled(parameter, reading)
     if set(parameter.words) & {"expression", "equation", "formula", "function", "polynomial"}:
         yield from _mathematics(parameter, reading)
     if role == "datetime":
@@ -238,9 +261,26 @@ def _strings(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         score = _suits(parameter, role, token)
         if score <= IMPOSSIBLE / 2:
             continue
-        value, taken = _value(parameter, role, reading, at)
+        value, taken = _value(parameter, role, reading, at, offer)
+        if assigned(reading, at, parameter):
+            score += 2.0
         score += cue(reading, at, at + 1, parameter) + preposition(reading, at, parameter)
         yield Candidate(parameter, value, taken, score)
+
+
+def _exampled(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
+    """Values the description gives as examples, where the prompt says one of them."""
+    if parameter.role in ("date", "time", "datetime", "email", "url", "path", "unit"):
+        return
+    for example in parameter.examples:
+        words = _choice_words(example)
+        if not words or all(word in STOP for word in example.lower().split()) or (len(words) == 1 and worth(example) < 1):
+            continue
+        for at in range(len(reading.tokens) - len(words) + 1):
+            run = reading.tokens[at : at + len(words)]
+            if len(example) > 2 and [token.stem for token in run] == words and all(token.kind in ("word", "name") for token in run):
+                yield Candidate(parameter, example, frozenset(range(at, at + len(words))), 2.2)
+                break
 
 
 def _suits(parameter: Parameter, role: str, token: Token) -> float:
@@ -266,11 +306,17 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     if kind == "quote":
         return {"text": 2.0, "query": 1.8, "path": 1.0, "id": 1.2, "place": 0.6, "country": 0.4, "language": -0.5}.get(role, 1.5)
     lower = token.lower
+    if role in ("place", "country") and lower in LANGUAGES:
+        return -0.5  # "Chinese food" is no place
     known = lower in PLACES or lower.split(" ")[0] in PLACES
     if role == "country":
-        return 2.2 if lower in COUNTRIES else (-0.5 if known else 0.6)
+        return 2.2 if _place_in(token.text, COUNTRIES) else (-0.5 if known else 0.6)
     if role == "place":
-        return 1.8 if known else 1.0
+        return 1.8 if known or _place_in(token.text, PLACES) else 1.0
+    if role == "organization":
+        return 0.7 if known else 1.4
+    if role == "color":
+        return IMPOSSIBLE
     if role == "language":
         return IMPOSSIBLE
     if role == "person":
@@ -280,7 +326,18 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     return 1.0 if role in ("", "id") else 0.7
 
 
-def _value(parameter: Parameter, role: str, reading: Reading, at: int) -> tuple[Any, frozenset[int]]:
+def _place_in(name: str, places: frozenset[str]) -> str:
+    """The known place inside a name: "King of France" -> "France"; the name itself when it is one; "" when there is none."""
+    words = name.split()
+    for count in range(len(words), 0, -1):
+        for begin in range(len(words) - count + 1):
+            part = " ".join(words[begin : begin + count])
+            if part.lower() in places:
+                return part
+    return ""
+
+
+def _value(parameter: Parameter, role: str, reading: Reading, at: int, offer: Offer) -> tuple[Any, frozenset[int]]:
     """The value at a token as this parameter wants it, and the tokens it takes up."""
     token = reading.tokens[at]
     if token.kind == "date":
@@ -288,11 +345,31 @@ def _value(parameter: Parameter, role: str, reading: Reading, at: int) -> tuple[
     if token.kind == "name" and role in ("place", "country"):
         after = reading.tokens[at + 1 : at + 3]
         region = len(after) == 2 and after[0].text == "," and after[1].kind == "name"
-        if region and role == "place" and (_is_region(after[1].text, token.lower) and not _listed(reading, at + 2)):
+        split = any(other.role == "country" or set(other.words) & {"state"} for other in offer.parameters if other is not parameter)
+        if region and role == "place" and not split and (_is_region(after[1].text, token.lower) and not _listed(reading, at + 2)):
             return f"{token.text}, {after[1].text}", frozenset({at, at + 1, at + 2})
+        inside = _place_in(token.text, COUNTRIES if role == "country" else PLACES)
+        if inside and " of " in token.text:
+            return inside, frozenset({at})
+    if token.kind == "name" and role in ("", "place", "organization"):
+        end = _name_end(reading, at, role, offer)
+        if end > at + 1:
+            return reading.text[token.start : reading.tokens[end - 1].end], frozenset(range(at, end))
     if token.kind == "number":
         return str(token.value), frozenset({at})
     return token.value, frozenset({at})
+
+
+def _name_end(reading: Reading, at: int, role: str, offer: Offer) -> int:
+    """Where a name ends that goes on in small letters: "ATP synthase", "Amazon rainforest", but not "Tesla stock"."""
+    end = at + 1
+    while end < len(reading.tokens):
+        token = reading.tokens[end]
+        plain = token.kind == "word" and worth(token.lower) >= 1 and token.lower not in OPENERS and not token.lower.endswith(("ing", "ed"))
+        if not plain or (role == "place" and token.lower not in _LANDMARKS) or best_kin(token.stem, offer.told_stems | offer.parameter_stems) >= 0.7:
+            break
+        end += 1
+    return end
 
 
 def _is_region(name: str, city: str) -> bool:
@@ -341,6 +418,8 @@ def _dictionary(parameter: Parameter, reading: Reading, role: str) -> Iterator[C
 
 def _mathematics(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
     said = reading.said
+    if not said:
+        return
     begin = reading.tokens[0].start if reading.tokens else 0
     for found in _MATH.finditer(said.lower()):
         text = said[found.start() : found.end()].strip()

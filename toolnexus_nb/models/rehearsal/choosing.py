@@ -9,55 +9,66 @@ from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
 
-# A clause must explain a tool at least this well before the tool is called.
 THRESHOLD = 0.5
+"""A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """How well one tool fits a clause. score: 0..1; the parts say why."""
+    """How well one tool fits a clause. The parts are shares, 0 to 1.
+
+    named: of its name that is said; told: of its description that is said; covered: of what the clause says that the tool
+    speaks of; sure: of its required arguments that are found, free text counting less. `heard` are the words that spoke
+    for it, as they stand in the prompt.
+    """
 
     offer: Offer
     filled: Filled
     score: float
     named: float
+    told: float
     covered: float
-    evidence: tuple[str, ...]
+    sure: float
+    heard: tuple[str, ...]
 
 
 def match(offer: Offer, reading: Reading) -> Match:
-    """Hold one tool against a clause: are its name's words said, and are the clause's words explained by it?"""
+    """Hold one tool against a clause."""
     filled = fill(offer, reading)
     said = reading.stems
-    name_weight = sum(_name_worth(word) for word in offer.name_words) or 1.0
-    named = 0.0
-    evidence: list[str] = []
-    for word, own in zip(offer.name_words, (stem(word) for word in offer.name_words), strict=True):
-        near = best_kin(own, said)
-        named += _name_worth(word) * near
-        if near >= 0.7 and worth(word) >= 1:
-            evidence.append(word)
-    named /= name_weight
-    total = explained = 0.0
+    named = _share([(max(worth(word), 0.1), best_kin(stem(word), said)) for word in offer.name_words])
+    told = _share([(1.0, best_kin(word, said)) for word in offer.description_stems if worth(word) >= 1], otherwise=named)
+    explained: list[tuple[float, float]] = []
+    heard: list[str] = []
     for at, token in enumerate(reading.tokens):
-        if token.kind != "word" or at in filled.used:
+        if token.kind != "word" or not worth(token.lower):
             continue
-        weight = worth(token.lower)
-        if not weight:
-            continue
-        total += weight
-        explained += weight * _explains(token.stem, offer)
-    covered = explained / total if total else 0.5
-    required = offer.required
-    complete = 1.0 if not required else 1 - len(filled.missing) / len(required)
-    score = 0.45 * named + 0.4 * covered + 0.15 * complete
-    if not evidence and explained < 1:
+        near = _explains(token.stem, offer)
+        if at not in filled.used:
+            explained.append((worth(token.lower), near))
+        if near >= 0.6 and worth(token.lower) >= 1 and best_kin(token.stem, offer.told_stems) >= 0.6:
+            heard.append(token.text)
+    covered = _share(explained, otherwise=0.5)
+    evidence = min(sum(weight * near for weight, near in explained), 5.0) / 5
+    sure = _sureness(filled)
+    score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure
+    if not heard:
         score = min(score, 0.3)
-    return Match(offer, filled, score, named, covered, tuple(evidence))
+    return Match(offer, filled, score, named, told, covered, sure, tuple(dict.fromkeys(heard)))
 
 
-def _name_worth(word: str) -> float:
-    return max(worth(word), 0.1)
+def _share(weighed: list[tuple[float, float]], otherwise: float = 0.0) -> float:
+    """The weighted mean of (weight, value) pairs."""
+    total = sum(weight for weight, _ in weighed)
+    return sum(weight * value for weight, value in weighed) / total if total else otherwise
+
+
+def _sureness(filled: Filled) -> float:
+    required = filled.offer.required
+    if not required:
+        return 1.0
+    sure = {parameter.name: 0.0 if parameter in filled.missing else 0.7 if filled.scores.get(parameter.name, 1.0) < 0.5 else 1.0 for parameter in required}
+    return sum(sure.values()) / len(required)
 
 
 def _explains(word: str, offer: Offer) -> float:

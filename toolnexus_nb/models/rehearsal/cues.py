@@ -33,6 +33,43 @@ def cue(reading: Reading, start: int, end: int, parameter: Parameter) -> float:
     return max(strong, 0.5 * hint) + 0.2 * min(strong, hint)
 
 
+def assigned(reading: Reading, at: int, parameter: Parameter) -> bool:
+    """Whether the prompt says "name = value", "name: value" or "name is value" in so many words."""
+    if at < 2 or reading.tokens[at - 1].text.lower() not in ("=", ":", "is", "equals", "as"):
+        return False
+    return reading.tokens[at - 2].lower.replace("_", "") == parameter.name.lower().replace("_", "")
+
+
+def shared_cue(reading: Reading, at: int, parameter: Parameter) -> float:
+    """The cue of a value, or nearly that of its companions: in "years 300 and 400" both are years."""
+    own = cue(reading, at, at + 1, parameter)
+    run = companions(reading, at)
+    if len(run) == 1:
+        return own
+    return max(own, 0.95 * max(cue(reading, other, other + 1, parameter) for other in run))
+
+
+def respective(reading: Reading, parameters: list[Parameter]) -> dict[str, int]:
+    """Names said together, then values said together: "its base and height as 6 and 10" -> base 6, height 10."""
+    said: dict[str, int] = {}
+    for parameter in parameters:
+        places = [
+            at
+            for at, token in enumerate(reading.tokens)
+            if token.kind == "word" and any(kinship(token.stem, own) == 1 for own in parameter.name_stems if not weak(own))
+        ]
+        if places:
+            said[parameter.name] = places[0]
+    names = sorted(said, key=lambda name: said[name])
+    if len(names) < 2 or len(set(said.values())) < len(names):
+        return {}
+    after = [at for at, token in enumerate(reading.tokens) if token.kind == "number" and at > said[names[-1]]]
+    if any(reading.tokens[at].kind == "number" for at in range(said[names[0]], said[names[-1]])) or len(after) < len(names):
+        return {}
+    run = [at for at in companions(reading, after[0]) if at >= after[0]]
+    return dict(zip(names, run, strict=False)) if len(run) >= len(names) else {}
+
+
 def _beside(reading: Reading, start: int, end: int, stems: frozenset[str]) -> float:
     if not stems:
         return 0.0

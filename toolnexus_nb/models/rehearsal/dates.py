@@ -92,7 +92,7 @@ _DATE_FORMS = tuple(
         (r"\b(?P<month>[01]?\d)/(?P<day>[0-3]?\d)/(?P<year>\d{4})\b", _calendar_day),
         (r"\b(?P<day>[0-3]?\d)[./-](?P<month>[01]?\d)[./-](?P<year>\d{4})\b", _calendar_day),
         (rf"\b(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?\b", _calendar_day),
-        (rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:,?\s+{_YEAR})?\b(?!:)", _calendar_day),
+        (rf"\b{_MONTH}\s*(?:the\s+)?{_DAY}(?:,?\s+{_YEAR})?\b(?!:)", _calendar_day),
         (r"\b(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)\b", _relative_day),
         (r"\b(?:today|tonight|tomorrow|yesterday|next week|last week)\b", _relative_day),
         (rf"\b(?:(?P<which>next|this|coming|last|on)\s+)?{_WEEKDAY}\b", _named_day),
@@ -151,6 +151,12 @@ def moments(text: str, today: date) -> Iterator[Moment]:
 
 def in_format(day: str, description: str) -> str:
     """An ISO day in the form a description asks for ("MM/DD/YYYY"); ISO where it asks for nothing."""
+    description = re.sub(
+        r"\b(month|day|year)([-/.])(month|day|year)\2(month|day|year)\b",
+        lambda said: said[2].join({"month": "MM", "day": "DD", "year": "YYYY"}[part.lower()] for part in (said[1], said[3], said[4])),
+        description,
+        flags=re.IGNORECASE,
+    )
     asked = re.search(r"\b(?:(YYYY)|(MM)|(DD))([-/.])(YYYY|MM|DD)\4(YYYY|MM|DD)\b", description, re.IGNORECASE)
     if asked is None:
         return day

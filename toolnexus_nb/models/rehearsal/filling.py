@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .candidates import Candidate, candidates
+from .cues import respective
 from .offers import Offer, Parameter
 from .phrases import called, leftovers
 from .reading import Reading
@@ -41,7 +42,7 @@ def fill(offer: Offer, reading: Reading) -> Filled:
         found.extend(candidates(parameter, reading, offer))
         if parameter.kind == "string" and not parameter.choices and parameter.role in _FREE_TEXT:
             found.extend(called(parameter, reading))
-    _assign(filled, _swapped(found, offer, reading), offer)
+    _assign(filled, _swapped(_respectively(found, offer, reading), offer, reading), offer)
     _objects(filled, offer, reading)
     _free_text(filled, offer, reading)
     _constants(filled, offer)
@@ -68,7 +69,7 @@ def _assign(filled: Filled, found: list[Candidate], offer: Offer) -> None:
         best = max(
             open_,
             key=lambda one: (
-                round(one.score + (0.3 if one.parameter.required else 0.0), 3),
+                round(one.score + (0.6 if one.parameter.required else 0.0), 3),
                 -rank[one.parameter.name],
                 -min(one.tokens, default=0),
             ),
@@ -77,6 +78,12 @@ def _assign(filled: Filled, found: list[Candidate], offer: Offer) -> None:
         filled.sources[best.parameter.name] = best.tokens
         filled.scores[best.parameter.name] = best.score
         used |= best.tokens
+
+
+def _respectively(found: list[Candidate], offer: Offer, reading: Reading) -> list[Candidate]:
+    """Numbers that are listed after the names of their parameters go to them in that order."""
+    right = respective(reading, [parameter for parameter in offer.parameters if parameter.kind in ("number", "integer")])
+    return [replace(one, score=one.score + 4) if one.tokens == {right.get(one.parameter.name)} else one for one in found]
 
 
 def _swapped(found: list[Candidate], offer: Offer, reading: Reading) -> list[Candidate]:

@@ -28,6 +28,8 @@ _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("time", "time hour clock"),
         ("id", "id identifier code sku number reference isbn ticker symbol"),
         ("phone", "phone telephone mobile"),
+        ("color", "color colour"),
+        ("organization", "company organization organisation team brand manufacturer league store shop school bank employer firm club university"),
         ("person", "person author artist director actor composer customer user employee player recipient sender band singer name musician painter scientist president student patient"),
         ("unit", "unit units scale"),
         ("query", "query topic keyword keywords search subject question term"),
@@ -75,7 +77,8 @@ class Parameter:
         """What a string here stands for; "" when nothing tells."""
         if self.format in ("email", "date", "time", "date-time", "uri", "uri-reference"):
             return {"uri": "url", "uri-reference": "url", "date-time": "datetime"}.get(self.format, self.format)
-        for word in reversed(self.words):  # the last word of a name is its head: departure_date is a date
+        words = self.words[:-1] if self.words[-1:] == ["name"] and len(self.words) > 1 else self.words
+        for word in reversed(words):  # the last word of a name is its head: departure_date is a date
             for role, words in _ROLES:
                 if word in words or word.removesuffix("s") in words:
                     return role
@@ -84,6 +87,16 @@ class Parameter:
             if any(word in words for word in described):
                 return role
         return ""
+
+
+    @cached_property
+    def examples(self) -> tuple[str, ...]:
+        """Values its description gives as examples: "such as oil, acrylic", "'summary' or 'detailed'"."""
+        quoted = re.findall(r"(?<!\w)['\"]([\w][\w &+-]{1,30})['\"](?!\w)", self.description)
+        listed = re.search(r"(?:e\.?g\.?,?|such as|like|for example|i\.e\.?,?|can be|options?:?|either)\s+([^.()]+)", self.description, re.IGNORECASE)
+        plain = re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", listed[1]) if listed else []
+        named = [part.strip(" '\"") for part in (*quoted, *plain)]
+        return tuple(dict.fromkeys(part for part in named if part and len(part.split()) <= 3 and part.lower() not in ("etc", "etc.")))
 
 
 @dataclass(frozen=True)
@@ -109,6 +122,11 @@ class Offer:
     @cached_property
     def description_stems(self) -> frozenset[str]:
         return frozenset(stem(word) for word in text_words(self.description) if worth(word) > 0)
+
+    @cached_property
+    def told_stems(self) -> frozenset[str]:
+        """What its name and description speak of."""
+        return self.name_stems | self.description_stems
 
     @cached_property
     def parameter_stems(self) -> frozenset[str]:

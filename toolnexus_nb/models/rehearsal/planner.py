@@ -141,25 +141,24 @@ def _resolved(step: Step, progress: list[_Progress]) -> dict[str, Any] | None:
 
 def _because(step: Step) -> str:
     found = step.match
-    if found is not None and found.evidence:
-        heard = ", ".join(f'"{word}"' for word in found.evidence[:4])
-        return f"{step.offer.name} goes with {heard}"
-    return f"{step.offer.name} fits best"
+    if found is not None and found.heard:
+        heard = ", ".join(f'"{word}"' for word in found.heard[:4])
+        return f"{heard} {'speak' if len(found.heard) > 1 else 'speaks'} for {step.offer.name}"
+    return f"of the tools, {step.offer.name} fits best"
 
 
 def _thoughts(conversation: Conversation, progress: list[_Progress], why: list[str]) -> str:
     """What is shown as reasoning: why these calls, in one or two sentences."""
     if not progress:
-        return "No tool's name or description matches the words of the prompt."
+        return "No tool's name or description goes with the words of the prompt."
+    text = "; ".join(dict.fromkeys(why))
     waiting = [one.step.offer.name for one in progress if not one.calls and one.step.needs]
-    parts = list(dict.fromkeys(why))
-    text = "; ".join(parts)[:1].upper() + "; ".join(parts)[1:]
-    if waiting and any(one.step.needs and not one.calls for one in progress) and not conversation.turn.calls:
-        text += f". {waiting[0]} has to wait for an earlier result"
+    if waiting and not conversation.turn.calls:
+        text += f"; {waiting[0]} has to wait for an earlier result"
     missing = next((one.step for one in progress if one.step.missing), None)
     if missing is not None and not why:
         text = f"{missing.offer.name} fits, but not everything it needs was said"
-    return f"{text}." if text else ""
+    return f"{text[:1].upper() if not text.startswith(tuple(one.step.offer.name for one in progress)) else text[:1]}{text[1:]}." if text else ""
 
 
 def _closing(conversation: Conversation, progress: list[_Progress], offers: list[Offer]) -> str:

@@ -47,8 +47,8 @@ _FIXED = re.compile(
     r"|(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
-    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:\\[\w\\.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
-    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|\b[A-Z]{1,4}\d{2,}\w*\b|\b[A-Za-z]+_\w+\b|\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
+    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
+    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
 )
 _NUMBER = re.compile(
     r"(?P<currency>[$€£¥₹])?\s?(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)"
@@ -280,8 +280,9 @@ def _names(tokens: list[Token]) -> Iterator[Token]:
             yield _joined(tokens[at:end], "name")
             at = end
             continue
-        if _is_capital(token) and not _skips_as_name(tokens, at):
-            end = at + 1
+        titled = token.text == "The" and at > 0 and not _opens_sentence(tokens, at) and at + 1 < len(tokens) and _is_capital(tokens[at + 1])
+        if titled or (_is_capital(token) and not _skips_as_name(tokens, at)):
+            end = at + 1 + titled
             while end < len(tokens):
                 nxt = tokens[end]
                 joined = nxt.start - tokens[end - 1].end <= 1
