@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from toolnexus_nb.rounds.client import Client
+from toolnexus_nb.rounds.transport import BytesResponse, TransportRequest
+
 
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **extra: Any) -> bytes:
     """One event of a streamed answer."""
@@ -126,7 +129,7 @@ class Endpoint:
         try:
             while await self._request(reader, writer, number):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
@@ -178,6 +181,52 @@ class Endpoint:
                 seen.closed_at = time.monotonic()
         except ConnectionError:
             seen.closed_at = time.monotonic()
+
+
+class Scripted:
+    """A transport in memory: answers request after request like `Endpoint`, without a network. Pieces: bytes, seconds,
+    "hang", or an exception to raise."""
+
+    def __init__(self, *acts: Any) -> None:
+        self.acts = list(acts)
+        self.bodies: list[dict[str, Any]] = []
+        self.closed = 0
+
+    async def send(self, request: TransportRequest) -> BytesResponse:
+        self.bodies.append(request.json())
+        act = self.acts[min(len(self.bodies), len(self.acts)) - 1]
+        act = act(self.bodies[-1]) if callable(act) else act
+        if isinstance(act, Exception):
+            raise act
+        act = act if isinstance(act, Act) else Act(list(act))
+        return BytesResponse(act.status, act.headers, self._pieces(act.pieces))
+
+    async def _pieces(self, pieces: list[Any]) -> Any:
+        try:
+            for piece in pieces:
+                if isinstance(piece, Exception):
+                    raise piece
+                if piece == "hang":
+                    await asyncio.sleep(60)
+                elif isinstance(piece, int | float):
+                    await asyncio.sleep(piece)
+                else:
+                    yield piece
+        finally:
+            self.closed += 1
+
+    async def aclose(self) -> None: ...
+
+
+@pytest.fixture
+def scripted() -> Callable[..., tuple[Client, Scripted]]:
+    """`client, model = scripted(act, act, ...)`."""
+
+    def make(*acts: Any, **options: Any) -> tuple[Client, Scripted]:
+        transport = Scripted(*acts)
+        return Client(model="m", transport=transport, **options), transport
+
+    return make
 
 
 @pytest.fixture

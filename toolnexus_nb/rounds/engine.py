@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..openai.errors import APIError, ToolnexusError
+from ..openai.tokens import TokenCounter
 from ..openai.types import Message, ToolCall, Usage
 from ..tools.background import left_running
 from ..tools.toolkit import Toolkit
@@ -54,7 +55,7 @@ from .result import Limit, RunResult
 from .structured import Wanted
 from .tap import collecting
 
-CLEAN_UP = 0.15
+CLEAN_UP = 0.12
 """Seconds that cancelled work gets to end before the run goes on without it."""
 
 HELD = (ToolStarted, ApprovalAsked)
@@ -138,6 +139,7 @@ class Run:
         self._stopping = False
         self._started = time.monotonic()
         self._reader: Reader | None = None
+        self._threads_before: list[str] = []
 
     # --- the pipe -----------------------------------------------------------------------------------------------------
 
@@ -199,7 +201,7 @@ class Run:
     async def _tell_story(self) -> None:
         result = self.result
         token = collecting.set(result.exchanges)
-        threads_before = left_running()
+        self._threads_before = left_running()
         try:
             async with asyncio.timeout(self.options.timeout):
                 await self._rounds()
@@ -214,7 +216,7 @@ class Run:
         finally:
             collecting.reset(token)
         self._keep_partial_answer()
-        result.left_running = _new_in(left_running(), threads_before)
+        result.left_running = _new_in(left_running(), self._threads_before)
         result.messages = self.messages[self._own_from :]
         result.rounds = self.round
         result.seconds = time.monotonic() - self._started
@@ -295,13 +297,13 @@ class Run:
         self.result.text = message.get_content_as_string()
         self.result.reasoning += message.reasoning_text
         self.result.refusal = message.refusal or None
-        usage = answer.usage if answer.usage is not None else Usage()
+        usage = answer.usage if answer.usage is not None else estimated_usage(body, message)
         self.result.usages.append(usage)
         self.result.usage = self.result.usage + usage
         self.messages.append(message)
         self.write(UsageReported(self.round, usage))
         self.write(
-            RoundFinished(self.round, message, answer.finish_reason, answer.usage, time.monotonic() - started)
+            RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started)
         )
         for hook in tuple(self.options.hooks.after_response):
             await self.options.ask(hook, message)
@@ -355,11 +357,18 @@ class Run:
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=CLEAN_UP)
+                await self._await_threads()
             for i, (call, task) in enumerate(zip(calls, tasks, strict=True)):
                 ended = task.done() and not task.cancelled() and task.exception() is None
                 outcomes[i] = task.result() if ended else caller.cancelled(call)
             self._append_answers(message, calls, outcomes)
         return not self._calls_left()
+
+    async def _await_threads(self) -> None:
+        """Tools in threads were told to stop; those that look at their context end in a moment."""
+        end = time.monotonic() + CLEAN_UP / 2
+        while _new_in(left_running(), self._threads_before) and time.monotonic() < end:
+            await asyncio.sleep(0.01)
 
     def _append_answers(
         self, message: Message, calls: Sequence[ToolCall], outcomes: Sequence[Outcome | None]
@@ -407,6 +416,15 @@ class Run:
         message = self.messages[at]
         calls = [call for call in message.tool_calls if call.id in waiting]
         return await self._run_calls(message, calls, self._decisions)
+
+
+def estimated_usage(body: Mapping[str, Any], message: Message) -> Usage:
+    """What a round probably cost, for an endpoint that does not say; marked as estimated."""
+    counter = TokenCounter()
+    counter.add_prompt_tokens_from_messages(body["messages"])
+    counter.add_prompt_tokens_from_tools(body.get("tools") or ())
+    counter.add_completion_tokens_from_message(message)
+    return counter.get_usage()
 
 
 def _result_after(earlier: RunResult | None) -> RunResult:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..openai.errors import APIConnectionError, APITimeoutError, ToolnexusError
+from ..tools.background import in_thread
 from .secrets import hide_url
 from .setup_error import SetupError
 from .transport import TransportRequest
@@ -45,36 +46,36 @@ class HttpTransport:
 
     async def _exchange(self, request: TransportRequest) -> httpx.Response:
         """httpx's part, in a frame of its own: its objects show addresses and headers, and an error must not hold them."""
+        if self._pool is None or self._pool.is_closed or self._owner != _here():
+            # Importing httpx and reading certificates takes a while; the loop must hear of Stop meanwhile.
+            self._pool = await in_thread(self._open_pool, label="opening the HTTP pool")
+            self._owner = _here()
         import httpx
 
         limits = request.timeout
         timeout = httpx.Timeout(connect=limits.connect, read=limits.read, write=limits.read, pool=limits.connect)
-        pool = self._open_pool()
-        outgoing = pool.build_request(
+        outgoing = self._pool.build_request(
             request.method, request.url, headers=dict(request.headers), content=request.body or None, timeout=timeout
         )
-        return await pool.send(outgoing, stream=True)
+        return await self._pool.send(outgoing, stream=True)
+
+    def _open_pool(self) -> httpx.AsyncClient:
+        import httpx
+
+        # A proxy of the environment is for the world outside: a server on this machine is asked directly.
+        around: Mapping[str, None] = {f"all://{host}": None for host in _LOOPBACK}
+        return httpx.AsyncClient(
+            proxy=self._proxy,
+            verify=self._verify,
+            mounts=None if self._proxy else around,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
+        )
 
     async def aclose(self) -> None:
         """Close the pool; a later request opens a new one."""
         pool, self._pool = self._pool, None
         if pool is not None and self._owner == _here():
             await pool.aclose()
-
-    def _open_pool(self) -> httpx.AsyncClient:
-        import httpx
-
-        if self._pool is None or self._pool.is_closed or self._owner != _here():
-            # A proxy of the environment is for the world outside: a server on this machine is asked directly.
-            around: Mapping[str, None] = {f"all://{host}": None for host in _LOOPBACK}
-            self._pool = httpx.AsyncClient(
-                proxy=self._proxy,
-                verify=self._verify,
-                mounts=None if self._proxy else around,
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
-            )
-            self._owner = _here()
-        return self._pool
 
 
 class HttpResponse:
