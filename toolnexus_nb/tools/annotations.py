@@ -4,6 +4,7 @@ iterators as lists. What still has no JSON form says why and what to write inste
 from __future__ import annotations
 
 import collections.abc
+import enum
 import sys
 import types
 import typing
@@ -21,6 +22,24 @@ class NoJsonForm(TypeError):
     """An annotation that no JSON value can stand for; the message says why."""
 
 
+VARIABLE_TEXT = "Name of a notebook variable that holds "
+
+
+class EnumName:
+    """Annotated metadata: an enum whose values JSON can't write is chosen by its members' names."""
+
+    def __init__(self, cls: type[enum.Enum]) -> None:
+        self.cls = cls
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        names = core_schema.literal_schema(list(self.cls.__members__))
+        members = core_schema.no_info_after_validator_function(self.cls.__getitem__, names)
+        return core_schema.union_schema([core_schema.is_instance_schema(self.cls), members], mode="left_to_right")
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.cls.__members__)}
+
+
 class NotebookVariable:
     """Annotated metadata: the value is a live object, and a model points at it by the variable's name."""
 
@@ -33,7 +52,7 @@ class NotebookVariable:
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "type": "string",
-            "description": f"Name of a notebook variable that holds {a_type(self.kind)}.",
+            "description": f"{VARIABLE_TEXT}{a_type(self.kind)}.",
         }
 
     def _find(self, value: Any) -> Any:
@@ -58,15 +77,25 @@ _ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
 _ITERABLES = (collections.abc.Iterable, collections.abc.Collection, collections.abc.Reversible, *_ITERATORS)
 
 
-def eager(annotation: Any) -> Any:
-    """`Iterable[int]` as a list that is checked at once: pydantic would check it while the function iterates."""
+def readable(annotation: Any) -> Any:
+    """The annotation where pydantic's own reading would surprise: iterables are checked at once, not while the function
+    iterates; an enum whose values JSON can't write goes by its names. The same object if there is nothing to change."""
     origin = typing.get_origin(annotation) or annotation
-    if origin in (typing.Union, types.UnionType):
-        return Union[tuple(eager(one) for one in typing.get_args(annotation))]  # noqa: UP007
-    if origin not in _ITERABLES:
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        plain = all(isinstance(one.value, str | int | float | None) for one in annotation)
+        return annotation if plain else Annotated[Any, EnumName(annotation)]
+    if origin in _ITERABLES:
+        item = readable(next(iter(typing.get_args(annotation)), Any))
+        return Annotated[list[item], AfterValidator(iter)] if origin in _ITERATORS else list[item]  # type: ignore[valid-type]
+    arguments = typing.get_args(annotation)
+    if origin is typing.Literal or not arguments or hasattr(annotation, "__metadata__"):
         return annotation
-    item = next(iter(typing.get_args(annotation)), Any)
-    return Annotated[list[item], AfterValidator(iter)] if origin in _ITERATORS else list[item]  # type: ignore[valid-type]
+    changed = tuple(readable(one) for one in arguments)
+    if all(new is old for new, old in zip(changed, arguments, strict=True)):
+        return annotation
+    if origin in (typing.Union, types.UnionType):
+        return Union[changed]  # noqa: UP007
+    return origin[changed if len(changed) > 1 else changed[0]] if _container(origin) else annotation
 
 
 def expressible(annotation: Any) -> Any:

@@ -7,30 +7,16 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
 
-from .annotations import NoJsonForm
-from .checks import objections, sentences
+from .checks import objections, schema_sentences, sentences
 from .misfits import missing_value, unknown_key
-from .schema import JSONSchema, Shape, references, shape_of, without_null_default
-from .signature import (
-    EMPTY,
-    KEYWORD_ONLY,
-    POSITIONAL_ONLY,
-    POSITIONAL_OR_KEYWORD,
-    UNSET,
-    VAR_KEYWORD,
-    VAR_POSITIONAL,
-    Parameter,
-    Reading,
-    SignatureError,
-)
+from .schema import JSONSchema, references
+from .signature import EMPTY, KEYWORD_ONLY, POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_KEYWORD, VAR_POSITIONAL, Reading
+from .slots import Slot, slot_of
 
 
 class Misfits(ValueError):
@@ -50,37 +36,13 @@ class Binder(Protocol):
         """(positional, keyword) arguments of the call. Raises Misfits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A parameter as a property: `key` is its name in JSON, `given` the default that must be passed on when it is left out."""
-
-    parameter: Parameter
-    key: str
-    shape: Shape
-    schema: JSONSchema
-    required: bool
-    given: Callable[[], Any] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.parameter.name
-
-    @property
-    def default_is_lost(self) -> bool:
-        """Whether the function has a default that JSON can't write."""
-        has_one = self.parameter.default not in (EMPTY, UNSET, None) and not isinstance(
-            self.parameter.default, FieldInfo
-        )
-        return has_one and "default" not in self.schema
-
-
 class SignatureBinder:
     """Arguments for a function, as its signature promises them."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         definitions: dict[str, JSONSchema] = {}
-        slots = [_slot(reading.name, one, definitions) for one in reading.parameters]
+        slots = [slot_of(reading.name, one, definitions) for one in reading.parameters]
         self.slots = [slot for slot in slots if slot.parameter.kind is not VAR_KEYWORD]
         self._by_key = {slot.key: slot for slot in self.slots}
         self._rest = next((slot for slot in slots if slot.parameter.kind is VAR_KEYWORD), None)
@@ -121,7 +83,7 @@ class SignatureBinder:
                 values[slot.name] = self._read(slot, (key,), value, misfits)
             elif self._rest is not None:
                 rest[key] = self._read(self._rest, (key,), value, misfits)
-            else:
+            elif key != self.reading.context_parameter:  # a model that fills it in is not heard, and not scolded
                 misfits.append(unknown_key((key,), self._by_key))
         for slot in self.slots:
             if slot.name not in values:
@@ -186,127 +148,6 @@ class SignatureBinder:
         return positional, keywords
 
 
-def _slot(function: str, parameter: Parameter, definitions: dict[str, JSONSchema]) -> Slot:
-    annotation, default, field = parameter.annotation, parameter.default, _field(parameter)
-    if isinstance(default, FieldInfo):
-        annotation = _annotated(annotation, default)
-    try:
-        shape = shape_of(Any if annotation is EMPTY else annotation)
-    except NoJsonForm as error:
-        raise SignatureError(
-            f"{function}: the parameter {parameter.name} ({parameter.type_text or annotation}) has no JSON form: {error}. Annotate it "
-            f"with a type JSON can carry (str, int, a dataclass, Literal[...]), or fix its value: "
-            f"tn.tool(functools.partial({function}, {parameter.name}=...))"
-        ) from error
-    schema = _merged(shape, definitions)
-    kind = parameter.kind
-    given: Callable[[], Any] | None = None
-    if isinstance(default, FieldInfo):
-        required = default.is_required()
-        given = None if required else lambda: default.get_default(call_default_factory=True)
-        default = EMPTY if required else given()  # type: ignore[misc]
-    elif field is not None and not field.is_required() and default is EMPTY:
-        given = lambda: field.get_default(call_default_factory=True)  # noqa: E731
-        default, required = given(), False
-    else:
-        required = default is EMPTY and kind not in (VAR_POSITIONAL, VAR_KEYWORD)
-    if kind is VAR_POSITIONAL:
-        shape = shape_of(list[Any] if annotation is EMPTY else list[annotation])  # type: ignore[valid-type]
-        schema = {"type": "array", "items": schema}
-    if (
-        (parameter.description
-        and "description" not in schema)
-        or (parameter.description_source == "annotation"
-        and parameter.description)
-    ):
-        schema = {**schema, "description": parameter.description}
-    elif parameter.description and _is_variable(shape):
-        schema = {**schema, "description": f"{parameter.description.rstrip('.')}. {schema['description']}"}
-    elif parameter.description and schema.get("description") != parameter.description:
-        schema = {**schema, "description": f"{parameter.description}\n{schema['description']}"}
-    if not required and default is not EMPTY and default is not UNSET:
-        schema = _with_default(schema, shape, default)
-    alias = getattr(field, "alias", None) or getattr(field, "validation_alias", None)
-    key = alias if isinstance(alias, str) else parameter.name
-    return Slot(parameter, key, shape, _ordered(schema), required, given)
-
-
-def _field(parameter: Parameter) -> FieldInfo | None:
-    """The pydantic Field of a parameter, written as its default or in Annotated."""
-    if isinstance(parameter.default, FieldInfo):
-        return parameter.default
-    for extra in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(extra, FieldInfo):
-            return extra
-    return None
-
-
-def _annotated(annotation: Any, field: FieldInfo) -> Any:
-    from typing import Annotated
-
-    bare = copy.copy(field)
-    return Annotated[Any if annotation is EMPTY else annotation, bare]
-
-
-def _is_variable(shape: Shape) -> bool:
-    return str(shape.schema.get("description", "")).startswith("Name of a notebook variable")
-
-
-def _with_default(schema: JSONSchema, shape: Shape, default: Any) -> JSONSchema:
-    try:
-        plain = shape.adapter.dump_python(default, mode="json", warnings=False)
-        json.dumps(plain, allow_nan=False)
-    except (
-        Exception
-    ):  # whatever a foreign type raises while it is written: this default has no JSON form (lint says so)
-        plain = _json_or_nothing(default)
-        if plain is UNSET:
-            return {key: value for key, value in schema.items() if key != "default"}
-    return without_null_default({**schema, "default": plain})
-
-
-def _json_or_nothing(default: Any) -> Any:
-    try:
-        plain = to_jsonable_python(default)
-        json.dumps(plain, allow_nan=False)
-    except Exception:  # as above
-        return UNSET
-    return plain
-
-
-def _merged(shape: Shape, definitions: dict[str, JSONSchema]) -> JSONSchema:
-    """The shape's schema with its definitions added to the function's; two different types of one name get two names."""
-    schema = copy.deepcopy(shape.schema)
-    renamed: dict[str, str] = {}
-    for name, definition in shape.definitions.items():
-        new = name
-        while new in definitions and definitions[new] != definition:
-            new = f"{new}_2"
-        definitions[new] = copy.deepcopy(definition)
-        if new != name:
-            renamed[name] = new
-    return _repointed(schema, renamed) if renamed else schema
-
-
-def _repointed(node: Any, renamed: Mapping[str, str]) -> Any:
-    if isinstance(node, list):
-        return [_repointed(one, renamed) for one in node]
-    if not isinstance(node, dict):
-        return node
-    result = {key: _repointed(value, renamed) for key, value in node.items()}
-    name = str(node.get("$ref", "")).rpartition("/")[2]
-    if name in renamed:
-        result["$ref"] = f"#/$defs/{renamed[name]}"
-    return result
-
-
-_FIRST = ("type", "description")
-
-
-def _ordered(schema: JSONSchema) -> JSONSchema:
-    return {**{key: schema[key] for key in _FIRST if key in schema}, **schema}
-
-
 def _parsed_if_text(schema: JSONSchema, value: Any) -> Any:
     """A list or object that a model sent as JSON text (quirk G06) where no text is taken."""
     if (
@@ -365,8 +206,6 @@ class SchemaBinder:
         return [arguments], {}
 
     def _misfits(self, arguments: dict[str, Any]) -> Iterator[str]:
-        from .checks import schema_sentences
-
         if self._validator is None:
             from jsonschema.validators import validator_for
 

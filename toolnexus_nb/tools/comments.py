@@ -38,6 +38,8 @@ def header_lines(function: Any) -> tuple[int, list[str]]:
 def parameter_comments(function: Any) -> Mapping[str, str]:
     """Texts by parameter name, from the comments in a function's header."""
     first, lines = header_lines(function)
+    if not lines:
+        return {}
     body = _first_body_line(function)
     if body is not None:
         lines = lines[: max(body - first, 1)]

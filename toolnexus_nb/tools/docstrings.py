@@ -72,8 +72,8 @@ def _sections(text: str, style: str) -> Documentation:
                     parameters.setdefault(name.strip().lstrip("*\\"), said)
         elif isinstance(section, DocstringSectionText):
             paragraphs.append(section.value.strip())
-        elif isinstance(section, DocstringSectionAdmonition):
-            paragraphs.append(f"{section.title or section.value.kind}: {section.value.contents}".strip())
+        elif isinstance(section, DocstringSectionAdmonition) and section.value.kind not in ("example", "examples"):
+            paragraphs.append(f"{section.title or section.value.kind.capitalize()}: {section.value.contents}".strip())
     return Documentation("\n\n".join(part for part in paragraphs if part), parameters)
 
 

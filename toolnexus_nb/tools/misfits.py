@@ -19,6 +19,10 @@ _FORMATS = {
     "uri": 'a URL like "https://example.org"',
     "email": "an e-mail address",
     "path": "a file path (a string)",
+    "decimal": 'digits in a string like "12.50"',
+    "fraction": 'a fraction in a string like "1/3"',
+    "ipv4": 'an IP address like "192.0.2.1"',
+    "regex": "a regular expression (a string)",
 }
 _TYPES = {
     "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",

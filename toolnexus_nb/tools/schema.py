@@ -24,7 +24,7 @@ from pydantic.errors import (
 )
 from pydantic.json_schema import GenerateJsonSchema
 
-from .annotations import NoJsonForm, eager, expressible
+from .annotations import NoJsonForm, expressible, readable
 from .class_texts import field_texts
 
 JSONSchema = dict[str, Any]
@@ -82,7 +82,7 @@ _REFUSED = (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, Pydanti
 
 
 def _build(annotation: Any) -> Shape:
-    annotation = eager(annotation)
+    annotation = readable(annotation)
     try:
         return _pydantic_shape(annotation)
     except (*_REFUSED, TypeError):
@@ -163,7 +163,8 @@ class _Generator(GenerateJsonSchema):
         """Without the long pattern: a number, or a string where digits count."""
         result = super().decimal_schema(schema)
         for one in result.get("anyOf", ()):
-            one.pop("pattern", None)
+            if one.pop("pattern", None):
+                one["format"] = "decimal"
         return result
 
     def default_schema(self, schema: Any) -> JSONSchema:

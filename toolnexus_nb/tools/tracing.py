@@ -9,9 +9,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .binding import SignatureBinder, Slot
+from .binding import SignatureBinder
 from .provenance import Part, Provenance, Source
 from .signature import EMPTY, underlying
+from .slots import Slot
 
 if TYPE_CHECKING:
     from .definition import Tool
