@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from toolnexus_nb.notebook import markup
-from toolnexus_nb.notebook.stylesheet import style_for, stylesheet
+from toolnexus_nb.notebook.stylesheet import style_for, styled, stylesheet
 from toolnexus_nb.notebook.value_markup import markdown_html, picture_html, safe_html, value_html, value_text
 
 HOSTILE = [
@@ -199,3 +199,10 @@ def test_a_static_output_carries_only_the_rules_it_uses() -> None:
 
 def test_page_colours_are_read_in_one_place() -> None:
     assert "var(--" not in markup.section("x", markup.head("t"), markup.pre("p"), markup.table(("a",), [("b",)]))
+
+
+def test_the_rules_of_one_output_leave_the_next_one_alone() -> None:
+    one, other = styled(markup.section("a")), styled(markup.section("b"))
+    names = [html.split("{", 1)[0] for html in (one, other)]
+    assert names[0] != names[1] and all(name.startswith("<style>.tnx-") for name in names)
+    assert styled(markup.section("a")) == one

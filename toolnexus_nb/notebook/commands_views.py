@@ -47,7 +47,7 @@ def tools(session: Session, args: Namespace, cell: str | None) -> None:
     from .listing_markup import tools_html, tools_text
     from .schema_view import gather
 
-    facts = [gather(tool, every_provider=False) for tool in session.toolkit.tools()]
+    facts = gather(session.toolkit.tools())
     Display().publish(tools_html(facts), tools_text(facts))
 
 

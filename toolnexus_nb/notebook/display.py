@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from .stylesheet import style_element
+from .stylesheet import styled
 
 Bundle = dict[str, Any]
 
@@ -28,7 +28,7 @@ def static_bundle(html: str, text: str) -> Bundle:
     A page that drops `<style>` (an untrusted notebook, GitHub) still has the classes, the plain inline styles and the
     order.
     """
-    return {"text/html": style_element(html) + html, "text/plain": text}
+    return {"text/html": styled(html), "text/plain": text}
 
 
 def _widget_view(widget: Any) -> tuple[Bundle, dict[str, Any]]:

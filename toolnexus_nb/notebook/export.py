@@ -12,7 +12,7 @@ from .markup import esc
 from .run_markup import run_html
 from .run_state import RunState
 from .run_text import run_markdown
-from .stylesheet import style_for
+from .stylesheet import styled
 from .wire_markup import wire_html
 from .wire_story import steps
 
@@ -38,7 +38,7 @@ def run_page(state: RunState, result: RunResult) -> str:
     """A page that needs nothing else: the run, and below it the wire, light or dark as the reader's system is."""
     body = run_html(state) + wire_html(steps(result.wire()), state.label)
     title = esc(" ".join(state.prompt.split())[:80] or "A tool-calling run")
-    return _PAGE.format(title=title, style=style_for(body), body=body)
+    return _PAGE.format(title=title, body=styled(body))
 
 
 # the colours that the stylesheet would find in JupyterLab, for a page that stands alone
@@ -51,7 +51,6 @@ _PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ margin: 0 auto; padding: 24px 16px; max-width: 860px; background: Canvas; color: CanvasText; }}
-{style}
 </style>
 </head>
 <body>

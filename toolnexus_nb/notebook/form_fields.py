@@ -150,6 +150,10 @@ class ChoiceField(Field):
 
 
 class YesNoField(Field):
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.widget.add_class("tnx-yesno")
+
     def _input(self, label: str) -> Any:
         return _labelled(widgets.Checkbox, label, indent=False)
 

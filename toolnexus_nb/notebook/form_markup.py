@@ -16,6 +16,7 @@ from .markup import (
     head,
     heading,
     hint,
+    json_text,
     long_text,
     pre,
     printable,
@@ -72,13 +73,19 @@ def _person_html(result: Any) -> str:
         for part in result.parts
         if part.kind == "image" and part.data
     ]
-    if result.value is None or result.is_error or (isinstance(result.value, str) and result.value == result.output):
+    if result.value is None or result.is_error:
         return "".join(pictures)
     rich = value_html(result.value)
     if pictures and "<img" in rich:
         return rich
-    same = rich == long_text(result.output, "tnx-value") or value_text(result.value) == result.output
-    return "".join(pictures) + ("" if same else rich)
+    return "".join(pictures) + ("" if _reads_the_same(result.value, rich, result.output) else rich)
+
+
+def _reads_the_same(value: Any, rich: str, output: str) -> bool:
+    """Whether a person would see the very text that the model reads."""
+    if isinstance(value, (str, dict, list, tuple, bool, int, float)):
+        return output in (value, value_text(value), json_text(value, None), repr(value))
+    return rich == long_text(output, "tnx-value")
 
 
 def trial_html(name: str, trial: Trial | None, schema: Mapping[str, Any]) -> str:

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .markup import code, esc, hint, raw_pre, table, tag
+
+if TYPE_CHECKING:
+    from ..tools.provenance import Provenance
 
 #: Lines of source that are shown at most.
 MOST_LINES = 120
 
 
 @dataclass(frozen=True)
-class Origin:
-    """One part of a schema and where it was read.
-
-    parameter: "" for the tool itself. part: name, description, type, default, required …
-    source: signature, docstring … text: what was read. line: its line in the file or cell, or None.
-    """
-
-    parameter: str
-    part: str
-    source: str
-    text: str
-    line: int | None = None
-
-
-@dataclass(frozen=True)
 class Lens:
-    """What the lens shows: the function's source, the number of its first line, the origins of the schema's parts."""
+    """What the lens shows: the function's source, the number of its first line, the origins of the schema's parts.
+
+    The lines of the origins are those of the file or cell, as `first_line` is.
+    """
 
     source: str
     first_line: int
-    origins: Sequence[Origin]
+    origins: Sequence[Provenance]
 
 
 def lens_html(lens: Lens) -> str:
@@ -60,7 +53,7 @@ def _marked_source(lens: Lens) -> str:
     lines = lens.source.splitlines()[:MOST_LINES]
     if not lines:
         return ""
-    by_line: dict[int, list[Origin]] = {}
+    by_line: dict[int, list[Provenance]] = {}
     for origin in lens.origins:
         if origin.line is not None:
             by_line.setdefault(origin.line, []).append(origin)
@@ -71,7 +64,7 @@ def _marked_source(lens: Lens) -> str:
     return raw_pre("\n".join(shown), "tnx-source")
 
 
-def _source_line(number: int, line: str, origins: Sequence[Origin]) -> str:
+def _source_line(number: int, line: str, origins: Sequence[Provenance]) -> str:
     before = tag("span", f"{number:>3} ", cls="tnx-lineno")
     if not origins:
         return before + esc(line)
@@ -79,11 +72,9 @@ def _source_line(number: int, line: str, origins: Sequence[Origin]) -> str:
     return before + _marked(line, origins) + tag("span", esc(f"  ← {named}"), cls="tnx-hint")
 
 
-def _marked(line: str, origins: Sequence[Origin]) -> str:
+def _marked(line: str, origins: Sequence[Provenance]) -> str:
     """The line with each origin's words in a `mark`; the whole line where the words aren't in it as they are."""
-    spans = sorted(
-        {(at, at + len(text)) for one in origins if (text := one.text.strip()) and (at := line.find(text)) >= 0}
-    )
+    spans = sorted({span for one in origins if (span := _span(line, one)) is not None})
     if not spans:
         bare = line.lstrip()
         return esc(line[: len(line) - len(bare)]) + tag("mark", esc(bare))
@@ -93,3 +84,14 @@ def _marked(line: str, origins: Sequence[Origin]) -> str:
             out += [esc(line[at:start]), tag("mark", esc(line[start:end]))]
             at = end
     return "".join([*out, esc(line[at:])])
+
+
+def _span(line: str, origin: Provenance) -> tuple[int, int] | None:
+    """Where an origin's words stand in the line: behind the parameter's name where it is there, in either quotes."""
+    name = re.search(rf"\b{re.escape(origin.parameter)}\b", line) if origin.parameter else None
+    start = name.end() if name else 0
+    words = origin.text.strip().splitlines()[0] if origin.text.strip() else ""
+    for text in (words, words.replace("'", '"')):
+        if text and (at := line.find(text, start)) >= 0:
+            return at, at + len(text)
+    return name.span() if name else None

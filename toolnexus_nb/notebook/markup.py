@@ -15,8 +15,9 @@ from typing import Any
 #: Grey that shows on white and on black, for borders of pages without the stylesheet.
 LINE = "1px solid rgba(128,128,128,.4)"
 
-#: What is shown of one long text before the rest is folded, in characters, and the most that is shown of it at all.
+#: What is shown of one long text before the rest is folded, in characters and lines; the most that is shown at all.
 LONG_TEXT = 1_200
+LONG_LINES = 24
 MOST_TEXT = 20_000
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
@@ -108,7 +109,7 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") 
     return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip())
 
 
-_WRAP = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
+_WRAP = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;margin:0"
 
 
 def raw_pre(body: str, cls: str = "", copy: str | None = None) -> str:
@@ -124,12 +125,26 @@ def pre(text: object, cls: str = "", most: int = MOST_TEXT, copy: str | None = N
 
 def long_text(text: str, cls: str = "", limit: int = LONG_TEXT) -> str:
     """Text as it is if it is short; else its beginning, with the rest folded."""
-    if len(text) <= limit:
+    cut = _first_part(text, limit)
+    if cut >= len(text):
         return pre(text, cls)
-    cut = text.rfind("\n", limit // 2, limit)
-    cut = limit if cut < 0 else cut + 1
-    rest = fold(esc(f"{len(text) - cut:,} more characters"), pre(text[cut:], cls))
-    return pre(text[:cut], cls) + rest
+    rest = fold(esc(f"{counted(len(text) - cut, 'more character')}"), pre(text[cut:], cls))
+    return pre(text[:cut].rstrip("\n"), cls) + rest
+
+
+def _first_part(text: str, limit: int) -> int:
+    """Where to cut a long text: after `LONG_LINES` lines or `limit` characters, at the end of a line if one is near."""
+    at = -1
+    for _ in range(LONG_LINES):
+        at = text.find("\n", at + 1)
+        if at < 0 or at >= limit:
+            break
+    else:
+        return at + 1
+    if len(text) <= limit:
+        return len(text)
+    line = text.rfind("\n", limit // 2, limit)
+    return limit if line < 0 else line + 1
 
 
 def shortened(text: str, most: int) -> str:

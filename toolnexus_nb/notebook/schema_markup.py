@@ -85,19 +85,14 @@ def _required_words(required: bool, schema: Mapping[str, Any]) -> str:
     return "no" if default is None else "no, " + code(json_text(default, None))
 
 
-def finding_note(finding: Any) -> str:
-    """One lint finding with its mend."""
-    mend = getattr(finding, "mend", "") or ""
-    where = getattr(finding, "parameter", None)
-    words = [code(where) + " · " if where else "", esc(_finding_words(finding)), " " + esc(mend) if mend else ""]
-    return tag("li", *words)
+def finding_note(finding: Finding) -> str:
+    """One finding: how grave, where, what, and how to mend it."""
+    grave = tag("b", esc(finding.severity), cls=f"tnx-is-{finding.severity}")
+    where = code(finding.parameter) + " " if finding.parameter else ""
+    return tag("li", grave, " · ", where, esc(f"{finding.message}. {finding.mend}"))
 
 
-def _finding_words(finding: Any) -> str:
-    return str(getattr(finding, "message", None) or finding)
-
-
-def findings_block(findings: Sequence[Any]) -> str:
+def findings_block(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
     title = tag("b", counted(len(findings), "finding"), cls="tnx-warn")
@@ -251,8 +246,5 @@ def tool_text(facts: ToolFacts) -> str:
         default = row.schema.get("default")
         need = "required" if row.required else "optional" if default is None else f"default {json_text(default, None)}"
         lines.append(f"    {row.path}: {row.words} ({need})" + (f": {row.description}" if row.description else ""))
-    for finding in facts.findings:
-        where = getattr(finding, "parameter", None)
-        mend = getattr(finding, "mend", "") or ""
-        lines.append(f"  finding: {f'{where}: ' if where else ''}{_finding_words(finding)} {mend}".rstrip())
+    lines += [f"  {finding.severity}: {finding}" for finding in facts.findings]
     return printable("\n".join(lines))

@@ -7,10 +7,11 @@ SchemaView([get_weather])             as the last line of a cell
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from .lens_markup import Lens, Origin
+from .lens_markup import Lens
 from .live_view import LiveView, pane
 from .markup import tag
 from .schema_markup import MANY_TOOLS, Form, ToolFacts, schema_html, schema_text
@@ -42,8 +43,7 @@ class SchemaView(LiveView):
     def facts(self) -> list[ToolFacts]:
         """What is shown, gathered once for each view."""
         if self._facts is None:
-            many = len(self.tools) > MANY_TOOLS
-            self._facts = [gather(tool, self._history(tool), every_provider=not many) for tool in self.tools]
+            self._facts = gather(self.tools, {tool.name: self._history(tool) for tool in self.tools})
         return self._facts
 
     def html(self) -> str:
@@ -128,13 +128,26 @@ def definitions(tools: Iterable[Tool], form: str, report: list[Change] | None = 
 _PROVIDERS = {"OpenAI": "openai", "strict": "strict", "Anthropic": "anthropic", "Gemini": "gemini", "MCP": "mcp"}
 
 
-def gather(tool: Tool, changes: Iterable[ToolChange] = (), *, every_provider: bool = True) -> ToolFacts:
-    """Everything the view shows of one tool."""
+def gather(
+    tools: Sequence[Tool], changes: Mapping[str, Sequence[ToolChange]] = MappingProxyType({})
+) -> list[ToolFacts]:
+    """Everything the view shows of these tools. `changes` are registrations by the tools' names."""
     from ..tools.linting import lint
 
-    shown = _PROVIDERS if every_provider else {"OpenAI": "openai"}
-    forms = {name: form_of(tool, provider) for name, provider in shown.items()}
-    return ToolFacts(tool, forms, tokens_of([tool]), lint(tool), list(changes), lens_of(tool), tags_of(tool))
+    findings = lint(tools)  # of all at once: some findings are about two of them
+    shown = _PROVIDERS if len(tools) <= MANY_TOOLS else {"OpenAI": "openai"}
+    return [
+        ToolFacts(
+            tool,
+            forms={name: form_of(tool, provider) for name, provider in shown.items()},
+            token_count=tokens_of([tool]),
+            findings=[finding for finding in findings if finding.tool == tool.name],
+            changes=changes.get(tool.name, ()),
+            lens=lens_of(tool),
+            tags=tags_of(tool),
+        )
+        for tool in tools
+    ]
 
 
 def form_of(tool: Tool, provider: str) -> Form:
@@ -189,18 +202,7 @@ def tags_of(tool: Tool) -> list[str]:
 
 def lens_of(tool: Tool) -> Lens:
     """Where each part of the tool's schema was read."""
-    origins = [
-        Origin(
-            parameter=str(getattr(entry, "parameter", "") or ""),
-            part=str(entry.part),
-            source=str(entry.source),
-            text=str(entry.text or ""),
-            line=getattr(entry, "line", None),
-        )
-        for entry in getattr(tool, "provenance", None) or ()
-    ]
-    source, first_line = _source_of(tool)
-    return Lens(source, first_line, origins)
+    return Lens(*_source_of(tool), tool.provenance)
 
 
 def _source_of(tool: Tool) -> tuple[str, int]:

@@ -6,6 +6,7 @@ rules, so that they look the same in a reopened notebook, in nbconvert's page an
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
@@ -49,7 +50,14 @@ def style_for(html: str) -> str:
     return "".join(_kept(head, body, classes) for head, body in _rules())
 
 
-def style_element(html: str) -> str:
-    """`<style>…</style>` for `html`, or nothing where no rule applies."""
+def styled(html: str) -> str:
+    """`html` with the rules it uses, in a box that keeps these rules to itself.
+
+    Rules that are left out here may stand in another output of the same page, before or after these. So the rules of
+    each output are nested in a class of its own (named by its content: the same output is saved as the same text).
+    """
     rules = style_for(html)
-    return f"<style>{rules}</style>" if rules else ""
+    if not rules:
+        return html
+    own = "tnx-" + hashlib.sha1(html.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:8]
+    return f'<style>.{own}{{{rules}}}</style><div class="{own}">{html}</div>'
