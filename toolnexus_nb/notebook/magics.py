@@ -27,6 +27,7 @@ class ToolnexusMagics(Magics):
 
     def __init__(self, shell: Any, the_session: Session) -> None:
         super().__init__(shell)
+        shell.configurables.remove(self)  # settings are the session's; this would be a second, empty entry of %config
         self.session = the_session
         self._running_cells = 0
 

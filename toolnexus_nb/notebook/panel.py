@@ -1,10 +1,11 @@
 """The event panel: a handler that shows a run while it goes and leaves it as plain HTML.
 
-One panel owns one display id. While the run goes there are four ways to show it, each a small class with the same four
+One panel owns one display id. While the run goes there are five ways to show it, each a small class with the same four
 methods (`start`, `take`, `paint`, `end`):
 
 * `WidgetSurface`   one anywidget; Python sends operations with escaped fragments and pieces of text (`panel_ops.py`).
 * `HtmlSurface`     plain HTML through the display handle, where no page answers "ready": no JavaScript is needed.
+* `AtTheEnd`        the finished run only, under `%%capture`.
 * `TextSurface`     text as it streams, in a terminal and in `jupyter console`, which update no displays.
 * `Nothing`         for runs that are not to be shown.
 
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..openai.handler import EventHandler
 from ..rounds import events as ev
 from ..tools.background import HAS_THREADS, background_loop
-from .display import Display, closed, has_front_end, in_terminal, open_until_next_cell
+from .display import Display, closed, has_front_end, in_terminal, open_until_next_cell, shell
 from .panel_ops import Painter
 from .run_markup import run_frame, run_html
 from .run_state import CallState, RunState
@@ -38,6 +39,7 @@ from .run_text import run_text
 if TYPE_CHECKING:
     from ..openai.types import ToolCall
     from ..rounds.client import Client
+    from ..rounds.result import RunResult
     from .panel_widget import PanelWidget
 
 FLUSH_EVERY = 0.04
@@ -76,6 +78,17 @@ class Nothing:
 
     def end(self) -> None:
         """Nothing to leave."""
+
+
+class AtTheEnd(Nothing):
+    """Shows the finished run only: where every update would be kept beside the others (`%%capture`)."""
+
+    def __init__(self, state: RunState, display: Display) -> None:
+        self._state = state
+        self._display = display
+
+    def end(self) -> None:
+        self._display.publish(run_html(self._state), run_text(self._state))
 
 
 class HtmlSurface:
@@ -248,11 +261,11 @@ class EventPanel(EventHandler):
                 self._begin()
             self.show()
             parts = list(self.state.apply(event))
-            if isinstance(event, ev.RunFinished):
-                self._finish(event)
-                return
             self._surface.take(event, parts)
-            self._paint_soon()
+            if isinstance(event, ev.RunFinished):
+                self._finish(event.result)
+            else:
+                self._paint_soon()
 
     def fail(self, error: BaseException) -> None:
         """The asking ended with this error. If the run could not say so itself, the panel says it."""
@@ -268,17 +281,15 @@ class EventPanel(EventHandler):
                 self.state.status, self.state.error = "error", f"{type(error).__name__}: {error}"
             self.freeze()
 
-    def _finish(self, event: ev.RunFinished) -> None:
-        if not self.state.prompt and event.result.messages:
-            self.state.prompt = event.result.messages[0].get_content_as_string()
-        if event.result.status == "paused":
-            # the buttons stay until they are clicked or the next cell runs
-            self._surface.take(event, parts)
-            self._surface.paint()
-            if isinstance(self._surface, WidgetSurface) and self._surface.ready.is_set():
-                open_until_next_cell(self)
-                return
-        self.freeze()
+    def _finish(self, result: RunResult) -> None:
+        if not self.state.prompt and result.messages:
+            self.state.prompt = result.messages[0].get_content_as_string()
+        surface = self._surface
+        if result.status == "paused" and isinstance(surface, WidgetSurface) and surface.ready.is_set():
+            surface.paint()  # the buttons stay until they are clicked or the next cell runs
+            open_until_next_cell(self)
+        else:
+            self.freeze()
 
     def freeze(self) -> None:
         """Leave static HTML and text in the place of what was live."""
@@ -349,6 +360,8 @@ class EventPanel(EventHandler):
             return Nothing()
         if self._show == "text" or in_terminal() or _in_console():
             return TextSurface(self.state)
+        if type(shell().display_pub).__name__ == "CapturingDisplayPublisher":
+            return AtTheEnd(self.state, self._display)
         if self._show == "html" or not has_front_end():
             return HtmlSurface(self.state, self._display)
         return WidgetSurface(self.state, self._display, self._decided)

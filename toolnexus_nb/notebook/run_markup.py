@@ -374,7 +374,7 @@ def approval_actions(call: CallState) -> str:
 def run_html(state: RunState) -> str:
     """The run as static HTML: the same story in order, bounded, without a script or a style of its own."""
     share = max(400, min(MOST_TEXT, CALLS_BUDGET // max(1, 3 * len(state.calls))))
-    return run_frame(state, "".join(_static_round(state, round_, share) for round_ in state.rounds))
+    return run_frame(state, "".join(_static_round(state, round_, share) for round_ in state.told))
 
 
 def run_frame(state: RunState, rounds: str) -> str:

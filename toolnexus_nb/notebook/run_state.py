@@ -103,6 +103,11 @@ class RoundState:
     def part(self) -> str:
         return f"r{self.number}"
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing came of the request."""
+        return not (self.text or self.reasoning or self.refusal or self.calls or self.notes)
+
 
 @dataclass(slots=True)
 class RunState:
@@ -134,6 +139,11 @@ class RunState:
     @property
     def calls(self) -> list[CallState]:
         return [call for round_ in self.rounds for call in round_.calls]
+
+    @property
+    def told(self) -> list[RoundState]:
+        """The rounds to show: at the end without those of which nothing came."""
+        return [round_ for round_ in self.rounds if not (self.ended and round_.empty)]
 
     @property
     def answer(self) -> str:

@@ -20,7 +20,7 @@ def run_text(state: RunState) -> str:
         lines += ["> " + line for line in printable(shortened(state.prompt.strip(), 2_000)).splitlines()]
     lines += [f"{kind}: {printable(text)}" for kind, text in state.notes]
     most = RESULT if len(state.calls) <= MANY else 80
-    for round_ in state.rounds:
+    for round_ in state.told:
         lines += ["", *round_text(round_, most)]
     ending = end_sentence(state)
     if ending:
@@ -93,7 +93,7 @@ def run_markdown(state: RunState) -> str:
     if state.prompt.strip():
         lines += ["> " + line for line in state.prompt.strip().splitlines()] + [""]
     lines += [f"*{kind}: {_inline(text)}*\n" for kind, text in state.notes]
-    for round_ in state.rounds:
+    for round_ in state.told:
         lines += [f"#### Round {round_.number}", ""]
         text = str(round_.text).strip()
         lines += [printable(text), ""] if text else []

@@ -63,25 +63,40 @@ def run(make: Callable[[], Awaitable[T]]) -> Any:
     """
     if _awaited.get():
         return _in_awaited_cell(make)
-    with _one_line():
-        return block(make)
+    return _in_blocked_cell(make)
 
 
 async def _in_awaited_cell(make: Callable[[], Awaitable[T]]) -> T:
-    with _one_line():
+    try:
         return await ticking(make())
+    except (asyncio.CancelledError, KeyboardInterrupt) as stop:
+        raise _one_line(stop) from None
 
 
-@contextmanager
-def _one_line() -> Iterator[None]:
-    from ..rounds.result import RunStopped
+def _in_blocked_cell(make: Callable[[], Awaitable[T]]) -> T:
+    ends: list[asyncio.CancelledError] = []
+
+    async def work() -> T:
+        try:
+            return await make()
+        except asyncio.CancelledError as end:
+            ends.append(end)  # what a cancelled run had come to is on the work's exception, not on the waiter's
+            raise
 
     try:
-        yield
-    except RunStopped:
-        raise
-    except (asyncio.CancelledError, KeyboardInterrupt) as stop:
-        result = getattr(stop, "result", None)  # a cancelled run carries what had come until then
+        return block(work)
+    except KeyboardInterrupt as stop:
+        raise _one_line(*ends, stop) from None
+
+
+def _one_line(*stops: BaseException) -> KeyboardInterrupt:
+    """The one-line exception for a stop: RunStopped where one of these carries the result of a run."""
+    from ..rounds.result import RunStopped
+
+    for stop in stops:
+        if isinstance(stop, RunStopped):
+            return stop
+        result = getattr(stop, "result", None)
         if result is not None:
-            raise RunStopped(result, getattr(stop, "left_running", ())) from None
-        raise CellStopped from None
+            return RunStopped(result, getattr(stop, "left_running", ()))
+    return CellStopped()
