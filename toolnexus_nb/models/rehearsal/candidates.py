@@ -102,6 +102,9 @@ def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
     counts = after is not None and after.kind == "word" and not token.unit and after.lower not in STOP and after.lower.endswith("s")
     if _COUNTS & set(parameter.words) and parameter.kind == "integer":
         return 1.7 if counts or before in ("top", "first", "last", "next") else 0.0
+    singular = counts and after is not None and any(word + "s" == after.lower for word in parameter.words)
+    if singular and token.text.isalpha():
+        return -4.0  # "two charges": how many there are, not how large one is
     if token.text.isalpha() and (counts or (after is not None and after.kind == "word" and not token.unit)) and not cue(reading, at, at + 1, parameter):
         return -0.6
     return 0.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .choosing import Match, choose
-from .cues import VALUES
+from .choosing import Match, choose, match
 from .offers import Offer
 from .reading import Reading
 
@@ -30,12 +29,24 @@ def clauses(offers: list[Offer], reading: Reading) -> list[Clause]:
     found: list[Clause] = []
     for piece in pieces:
         found.extend(_split(offers, piece))
-    merged = _merged(offers, reading, pieces) if len(pieces) > 1 and len(found) <= 1 else []
-    if merged:
-        return merged
-    if len(found) > 1:
-        return found
-    return [whole] if whole is not None else found
+    if len({clause.match.offer.name for clause in found}) < 2:
+        # One tool, however many sentences: `frames` counts its calls.
+        return [whole] if whole is not None else found
+    return _together(found, reading)
+
+
+def _together(found: list[Clause], reading: Reading) -> list[Clause]:
+    """Neighbours that ask for the same tool as one clause."""
+    joined: list[Clause] = []
+    for clause in found:
+        before = joined[-1] if joined else None
+        if before is not None and before.match.offer.name == clause.match.offer.name:
+            tokens = [t for t in reading.tokens if before.reading.tokens[0].start <= t.start <= clause.reading.tokens[-1].start]
+            both = Reading(reading.text, tokens)
+            joined[-1] = Clause(both, match(clause.match.offer, both))
+        else:
+            joined.append(clause)
+    return joined
 
 
 def _clause(offers: list[Offer], reading: Reading) -> Clause | None:
@@ -88,11 +99,3 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
 
 def _says_something(reading: Reading) -> bool:
     return any(token.kind == "word" for token in reading.tokens)
-
-
-def _merged(offers: list[Offer], reading: Reading, pieces: list[Reading]) -> list[Clause]:
-    """Sentences of which one asks and the others give the details, read as one."""
-    whole = _clause(offers, reading)
-    if whole is None:
-        return []
-    return [whole] if any(token.kind in VALUES for token in reading.tokens) or len(pieces) > 1 else []

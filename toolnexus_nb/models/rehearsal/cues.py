@@ -106,7 +106,10 @@ def preposition(reading: Reading, start: int, parameter: Parameter) -> float:
         at -= 1
     if at < 0:
         return 0.0
-    fed = PREPOSITIONS.get(reading.tokens[at].lower)
+    word = reading.tokens[at].lower
+    if word == "and" and any(token.lower == "between" for token in reading.tokens[max(at - 4, 0) : at]):
+        word = "and (between)"
+    fed = PREPOSITIONS.get(word)
     if not fed:
         return 0.0
     if fed & set(parameter.words):

@@ -84,6 +84,19 @@ class Reading:
     def lower_words(self) -> frozenset[str]:
         return frozenset(part for token in self.tokens if token.kind in ("word", "name") for part in token.lower.split())
 
+    def without_lists(self) -> Reading:
+        """The same text with "(45, 60)" read as two numbers: for tools that take no list."""
+        tokens: list[Token] = []
+        for token in self.tokens:
+            numbers = token.value if token.kind == "list" and isinstance(token.value, list) else []
+            if not numbers or not all(isinstance(one, int | float) for one in numbers):
+                tokens.append(token)
+                continue
+            for at, one in enumerate(numbers):
+                comma = [Token(",", token.start, token.start + 1, "mark", ",")] if at else []
+                tokens += [*comma, Token(str(one), token.start, token.end, "number", one)]
+        return Reading(self.text, tokens)
+
     def slice(self, start: int, end: int) -> Reading:
         """The tokens with positions start..end."""
         return Reading(self.text, self.tokens[start:end])

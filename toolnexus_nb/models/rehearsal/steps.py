@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .candidates import candidates
 from .choosing import Match, choose, match
 from .clauses import clauses
-from .cues import companions
 from .filling import Filled
+from .frames import MOST_CALLS, several
 from .lexicon import POINTING
 from .offers import Offer, Parameter
 from .reading import Reading
-
-MOST_CALLS = 12
-"""Calls planned for one prompt; a list of cities longer than this is cut."""
-
 
 @dataclass(frozen=True)
 class Earlier:
@@ -45,6 +38,8 @@ class Step:
 def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
     """The calls a prompt asks for, in its order; empty when no tool fits."""
     steps: list[Step] = []
+    if not any(parameter.kind in ("array", "object") for offer in offers for parameter in offer.parameters):
+        reading = reading.without_lists()
     for clause in clauses(offers, reading):
         found = clause.match
         if steps:
@@ -65,64 +60,10 @@ def _without_repeats(steps: list[Step]) -> list[Step]:
     return kept
 
 
-# --- one clause, several calls
-
-
 def spread(found: Match, reading: Reading) -> list[Step]:
-    """One step, or one for each value where the prompt lists several and the tool takes one: "weather in Oslo and Paris"."""
-    filled = found.filled
-    lists: dict[str, list[Any]] = {}
-    for parameter in found.offer.parameters:
-        source = filled.sources.get(parameter.name, frozenset())
-        if parameter.kind in ("array", "object", "boolean") or not source:
-            continue
-        values = list(_alternatives(parameter, filled, reading))
-        if len(values) > 1:
-            lists[parameter.name] = values
-    if not lists:
-        return [Step(found.offer, dict(filled.arguments), tuple(filled.missing), found)]
-    names = list(lists)
-    together = len({len(values) for values in lists.values()}) == 1
-    rows = zip(*lists.values(), strict=True) if together else itertools.product(*lists.values())
-    order = {parameter.name: at for at, parameter in enumerate(found.offer.parameters)}
-    return [
-        Step(
-            found.offer,
-            dict(sorted({**filled.arguments, **dict(zip(names, row, strict=True))}.items(), key=lambda item: order[item[0]])),
-            tuple(filled.missing),
-            found,
-        )
-        for row in itertools.islice(rows, MOST_CALLS)
-    ]
-
-
-def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Iterator[Any]:
-    """The values said in one breath with the chosen one that no other argument took."""
-    source = filled.sources[parameter.name]
-    if parameter.choices:
-        said = {found.value: found for found in candidates(parameter, reading, filled.offer) if found.tokens and found.score >= 2}
-        chosen = said.get(filled.arguments[parameter.name])
-        if chosen is not None and len(said) > 1:
-            places = sorted((min(found.tokens), found.value) for found in said.values())
-            if all(_joined(reading, a, b) for (a, _), (b, _) in itertools.pairwise(places)):
-                yield from (value for _, value in places)
-                return
-        yield filled.arguments[parameter.name]
-        return
-    at = min(source)
-    others = filled.used - source
-    for position in companions(reading, at):
-        if position == at:
-            yield filled.arguments[parameter.name]
-        elif position not in others and position not in source:
-            token = [one for one in candidates(parameter, reading, filled.offer) if min(one.tokens, default=-1) == position]
-            if token and token[0].score >= 0:
-                yield token[0].value
-
-
-def _joined(reading: Reading, one: int, other: int) -> bool:
-    between = reading.tokens[min(one, other) + 1 : max(one, other)]
-    return len(between) <= 4 and any(token.lower in ("and", ",", "or") for token in between)
+    """The steps one clause asks for: one, or several calls of its tool."""
+    rows = several(found.offer, found.filled, reading)
+    return [Step(found.offer, row, tuple(p for p in found.filled.missing if p.name not in row), found) for row in rows]
 
 
 # --- one call after another

@@ -1,0 +1,174 @@
+"""Several calls of one tool in one breath: "a radius of 5, then one of 10", "Queens Hotel from May 1 to 3 and Royal Hotel from …".
+
+Two ways to say it: values listed for a parameter (`spread`), or the same parameters filled again and again (`frames`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from .candidates import candidates
+from .cues import VALUES, companions
+from .filling import Filled, fill
+from .offers import Offer, Parameter
+from .reading import Reading
+
+MOST_CALLS = 12
+"""Calls planned for one prompt; a longer list is cut."""
+
+_SEAMS = frozenset(("and", "or", "plus", "then", "while", "another", "also", "but", "again"))
+
+
+def several(offer: Offer, filled: Filled, reading: Reading) -> list[dict[str, Any]]:
+    """The arguments of every call of this tool that the text asks for; one entry in the plain case."""
+    rows, used = spread(offer, filled, reading)
+    if len(rows) > 1 and not _idle(reading, used):
+        return rows
+    again = frames(offer, reading)
+    return again if len(again) > len(rows) else rows
+
+
+def _idle(reading: Reading, used: frozenset[int]) -> list[int]:
+    """Values that no call took."""
+    return [at for at, token in enumerate(reading.tokens) if token.kind in VALUES and at not in used]
+
+
+# --- values listed for a parameter
+
+
+def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[str, Any]], frozenset[int]]:
+    """One row of arguments for each value where several are listed and the tool takes one, and the tokens they took."""
+    lists: dict[str, list[Any]] = {}
+    used = set(filled.used)
+    pairs = _pairs(offer, filled, reading)
+    if pairs is not None:
+        return pairs
+    for parameter in offer.parameters:
+        if parameter.kind in ("array", "object", "boolean") or not filled.sources.get(parameter.name):
+            continue
+        found = list(_alternatives(parameter, filled, reading))
+        if len(found) > 1:
+            lists[parameter.name] = [value for value, _ in found]
+            used.update(at for _, at in found)
+    if not lists:
+        return [dict(filled.arguments)], frozenset(used)
+    together = len({len(values) for values in lists.values()}) == 1
+    combined = zip(*lists.values(), strict=True) if together and _respective(reading, lists) else itertools.product(*lists.values())
+    rows = [_ordered(offer, {**filled.arguments, **dict(zip(lists, row, strict=True))}) for row in itertools.islice(combined, MOST_CALLS)]
+    return rows, frozenset(used)
+
+
+def _respective(reading: Reading, lists: dict[str, list[Any]]) -> bool:
+    """Whether two lists of the same length belong together pair by pair; said so, or of different kinds of things."""
+    return "respectively" in reading.lower_words or len(lists) > 1
+
+
+def _ordered(offer: Offer, arguments: dict[str, Any]) -> dict[str, Any]:
+    order = {parameter.name: at for at, parameter in enumerate(offer.parameters)}
+    return dict(sorted(arguments.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def _pairs(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[str, Any]], frozenset[int]] | None:
+    """Values of one list that fill several parameters in turn: "3 and 4, 5 and 12" for a(x, y)."""
+    takers = [p.name for p in offer.parameters if p.kind in ("number", "integer") and filled.sources.get(p.name)]
+    if len(takers) < 2:
+        return None
+    first = min(min(filled.sources[name]) for name in takers)
+    run = companions(reading, first)
+    if len(run) <= len(takers) or len(run) % len(takers) or not all(filled.sources[name] <= set(run) for name in takers):
+        return None
+    order = sorted(takers, key=lambda name: min(filled.sources[name]))
+    values = [reading.tokens[at].value for at in run]
+    rows = [
+        _ordered(offer, {**filled.arguments, **dict(zip(order, values[at : at + len(order)], strict=True))})
+        for at in range(0, len(values), len(order))
+    ]
+    return rows[:MOST_CALLS], filled.used | set(run)
+
+
+def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Iterator[tuple[Any, int]]:
+    """The values said in one breath with the chosen one that no other argument took, with their positions."""
+    source = filled.sources[parameter.name]
+    chosen = filled.arguments[parameter.name]
+    if parameter.choices:
+        said = {one.value: min(one.tokens) for one in candidates(parameter, reading, filled.offer) if one.tokens and one.score >= 2}
+        places = sorted((at, value) for value, at in said.items())
+        if chosen in said and len(said) > 1 and all(_joined(reading, a, b) for (a, _), (b, _) in itertools.pairwise(places)):
+            yield from ((value, at) for at, value in places)
+        return
+    at = min(source)
+    others = filled.used - source
+    for position in companions(reading, at):
+        if position == at:
+            yield chosen, at
+        elif position not in others and position not in source:
+            fitting = [one for one in candidates(parameter, reading, filled.offer) if min(one.tokens, default=-1) == position and one.score >= 0]
+            if fitting:
+                yield fitting[0].value, position
+
+
+def _joined(reading: Reading, one: int, other: int) -> bool:
+    between = reading.tokens[min(one, other) + 1 : max(one, other)]
+    return len(between) <= 4 and any(token.lower in ("and", ",", "or") for token in between)
+
+
+# --- the same parameters filled again
+
+
+def frames(offer: Offer, reading: Reading) -> list[dict[str, Any]]:
+    """One row of arguments for each time the text begins anew with values for parameters that are already filled.
+
+    What a later row does not say is taken from the one before it ("… then repeat with 10 seconds"); what the first does
+    not say, from the last ("… all in meters").
+    """
+    seams = _seams(reading)
+    groups: list[tuple[int, int]] = []
+    start = 0
+    for begin, end in itertools.pairwise(seams):
+        if not any(token.kind in VALUES for token in reading.tokens[begin:end]):
+            continue
+        if begin > start and _begins_anew(offer, reading, start, begin, end):
+            groups.append((start, begin))
+            start = begin
+    groups.append((start, len(reading.tokens)))
+    if len(groups) < 2:
+        return []
+    rows = [_said(fill(offer, reading.slice(begin, end))) for begin, end in groups[:MOST_CALLS]]
+    for before, row in itertools.pairwise(rows):
+        row.update({name: value for name, value in before.items() if name not in row})
+    for name, value in rows[-1].items():
+        rows[0].setdefault(name, value)
+    needed = {parameter.name for parameter in offer.required}
+    complete = [_ordered(offer, row) for row in rows if needed <= set(row)]
+    return complete if len(complete) == len(rows) else []
+
+
+def _seams(reading: Reading) -> list[int]:
+    """Positions where one piece may end and the next begin."""
+    inside = [
+        at
+        for at, token in enumerate(reading.tokens)
+        if at and ((token.kind == "mark" and token.text in ",;.?!") or (token.kind == "word" and token.lower in _SEAMS))
+    ]
+    return [0, *inside, len(reading.tokens)]
+
+
+def _said(filled: Filled) -> dict[str, Any]:
+    """The arguments that values support, without left-over words."""
+    return {name: value for name, value in filled.arguments.items() if filled.scores.get(name, 1.0) >= 0.5}
+
+
+def _begins_anew(offer: Offer, reading: Reading, start: int, begin: int, end: int) -> bool:
+    """Whether the piece begin..end brings values for what start..begin has filled, and fills nothing that was open."""
+    before = _said(fill(offer, reading.slice(start, begin)))
+    if not before:
+        return False
+    after = fill(offer, reading.slice(start, end))
+    if set(_said(after)) - set(before):
+        return False
+    piece = _said(fill(offer, reading.slice(begin, end)))
+    idle = [at for at in range(begin, end) if reading.tokens[at].kind in VALUES and at - start not in after.used]
+    changed = any(piece.get(name) != before[name] for name in piece if name in before)
+    return bool(piece) and changed and (bool(idle) or _said(after) != before)
