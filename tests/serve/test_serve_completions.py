@@ -537,3 +537,13 @@ def test_a_filter_offers_some_of_the_tools(scripted: Callable[..., Any]) -> None
     app = create_app(tn.Toolkit([get_weather, delete]), client, keep=exclude_tools("delete"))
     assert ask(app, {"messages": HI}).status_code == 200
     assert [tool["function"]["name"] for tool in client.script.requests[0]["tools"]] == ["get_weather"]
+
+
+def test_the_files_of_the_page_say_what_they_may_load(scripted: Callable[..., Any]) -> None:
+    app = create_app(tn.Toolkit(), scripted(two_rounds), allowed_origins=["https://course.example.org"])
+    for path in ("/", "/page/page.css", "/page/page.js", "/page/tool-events.js"):
+        response = ask(app, path=path)
+        policy = response.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "https://course.example.org" in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "http" not in response.text
