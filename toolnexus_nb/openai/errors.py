@@ -272,7 +272,7 @@ def _error_object(body: Any) -> dict[str, Any]:
 
 def _message_of(body: Any, fields: dict[str, Any]) -> str:
     """The provider's sentence, "" if there is none: the first of the usual keys that says something."""
-    for key in ("message", "error", "detail", "error_description", "msg", "errors", "title"):
+    for key in ("message", "error", "detail", "error_description", "msg", "errors", "title", "type", "code"):
         if fields.get(key):
             return _as_text(fields[key])
     if isinstance(body, str):

@@ -15,8 +15,11 @@ from inspect import isawaitable
 from itertools import chain
 from typing import Any, Protocol, Self, TypeVar
 
+from pydantic import ValidationError
+
 from .accumulate import CompletionAccumulator, with_delta
 from .errors import APIError, StreamError, api_error, body_says_error, error_class
+from .half_letters import HalfLetters
 from .json_text import load_json
 from .sse import SSEEvent, SSEReader
 from .types import ChatCompletionChunk, ChatCompletionResponse, Message, Usage, as_mapping
@@ -43,6 +46,7 @@ class ChunkDecoder:
 
     def __init__(self) -> None:
         self._reader = SSEReader()
+        self._halves = HalfLetters()
         self.ended = False
         self.complete = False
         self.seen = False
@@ -60,14 +64,14 @@ class ChunkDecoder:
                 raise
         if not self.seen and not self.ended and self._reader.unrecognised.strip():
             text = self._reader.unrecognised.strip()
-            raise StreamError(f"this is no answer of a model: {_quoted(text)}", body=text.decode("utf-8", "replace"))
+            raise no_answer(text)
 
     def _chunks(self, events: list[SSEEvent]) -> Iterator[ChatCompletionChunk]:
         for event in events:
             if event.data == _DONE or event.data.strip() == _DONE:
                 self.ended = self.complete = True
                 return
-            chunk = self.comment(event) if event.name == ":" else read_event(event)
+            chunk = self.comment(event) if event.name == ":" else self._read(event)
             if chunk is None:
                 continue
             if isinstance(chunk, ChatCompletionChunk):
@@ -79,31 +83,39 @@ class ChunkDecoder:
         """What a comment means: nothing, to an ordinary client (D01)."""
         return None
 
+    def _read(self, event: SSEEvent) -> ChatCompletionChunk | None:
+        """The chunk an event holds, None if it holds nothing (D09)."""
+        data = event.data
+        try:
+            chunk = self._parse(data)
+        except ValueError:
+            _refuse(event)
+            return None
+        if chunk.error or event.name == "error":
+            raise stream_api_error(data)
+        if not chunk.choices and chunk.usage is None:
+            fields = chunk.model_fields_set
+            if chunk.object == "error" or (fields & {"message", "detail"} and api_error(200, {}, data).status != 200):
+                raise stream_api_error(data)
+            if not fields or (event.name not in ("", "message") and "choices" not in fields):
+                return None  # `{}` or a ping
+        return chunk
+
+    def _parse(self, data: bytes) -> ChatCompletionChunk:
+        if not self._halves:
+            try:
+                return ChatCompletionChunk.model_validate_json(data)
+            except ValidationError:
+                pass  # rare, and read again with patience
+        event = self._halves.mend(load_json(data))
+        return ChatCompletionChunk.read(event)
+
     def _spread(self, chunk: ChatCompletionChunk) -> None:
         """Turn whole messages of a chunk into deltas (D15); a body that has them is complete by itself."""
         for position, choice in enumerate(chunk.choices):
             if choice.message is not None:
                 self.complete = self.complete or "delta" not in choice.model_fields_set
                 chunk.choices[position] = with_delta(choice)
-
-
-def read_event(event: SSEEvent) -> ChatCompletionChunk | None:
-    """The chunk an event holds, None if it holds nothing (D09). Raises as `ChunkDecoder.feed`."""
-    data = event.data
-    try:
-        chunk = ChatCompletionChunk.read(data)
-    except ValueError:
-        _refuse(event)
-        return None
-    if chunk.error or event.name == "error":
-        raise stream_api_error(data)
-    if not chunk.choices and chunk.usage is None:
-        fields = chunk.model_fields_set
-        if chunk.object == "error" or (fields & {"message", "detail"} and api_error(200, {}, data).status != 200):
-            raise stream_api_error(data)
-        if not fields or (event.name not in ("", "message") and "choices" not in fields):
-            return None  # `{}` or a ping
-    return chunk
 
 
 def _refuse(event: SSEEvent) -> None:
@@ -131,6 +143,12 @@ def stream_api_error(data: bytes) -> APIError:
     return StreamError(
         error.message, code=error.code, type=error.type, param=error.param, body=error.body, raw_body=error.raw_body
     )
+
+
+def no_answer(body: bytes) -> APIError:
+    """The error for a 200 that holds no chat completion (B03), such as a page or the reply of another API."""
+    text = body.decode("utf-8", "replace")
+    return APIError(f"the reply has no choices: {_quoted(body)}", status=200, body=text, raw_body=text)
 
 
 def _quoted(data: bytes) -> str:
@@ -347,8 +365,7 @@ def parse_response(
         for chunk in chain(decoder.feed(body), decoder.finish()):
             accumulator.add_chunk(chunk)
         if not accumulator.choices:
-            text = body.decode("utf-8", "replace")
-            raise StreamError(f"the reply has no choices: {_quoted(body)}", status=status, body=text, raw_body=text)
+            raise no_answer(body)
         if not (decoder.complete or accumulator.has_finish_reason):
             raise StreamError(INCOMPLETE)
     except APIError as error:

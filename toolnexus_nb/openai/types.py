@@ -534,7 +534,7 @@ class ChatCompletionChunk(WireModel):
     object: str | None = None
     created: Number | None = None
     model: str | None = None
-    choices: Annotated[list[ChunkChoice], BeforeValidator(_list)] = Field(default_factory=list)
+    choices: list[ChunkChoice] = Field(default_factory=list)
     usage: Usage | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None

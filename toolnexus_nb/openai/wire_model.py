@@ -32,7 +32,7 @@ class WireModel(BaseModel):
         """Make one of what an endpoint said. Raises ValueError if it is not a JSON object."""
         try:
             if isinstance(data, bytes | str):
-                return cls.model_validate_json(data)
+                return cls.__pydantic_validator__.validate_json(data)
             return cls.model_validate(data)
         except ValidationError:
             # Rare: a lone surrogate, a raw control character, NaN or a value of another type than documented.
