@@ -170,7 +170,7 @@ def test_a_cut_off_answer_is_an_error(endpoint: Any, wire: Any) -> None:
 
 def test_garbage_is_quoted(endpoint: Any, wire: Any) -> None:
     endpoint.acts = [[b"<html><h1>It works!</h1></html>"]]
-    with pytest.raises(StreamError, match="It works"):
+    with pytest.raises(APIError, match="It works"):
         text_of(Client(endpoint.url, "m", retries=0))
 
 

@@ -111,6 +111,11 @@ class Client:
         return hide_url(self._url)
 
     @property
+    def place(self) -> str:
+        """What errors call it: the address, or the label of a model that has none."""
+        return self.base_url or self.label
+
+    @property
     def label(self) -> str:
         """Model and place in a few words: "qwen3:8b at localhost:11434"."""
         if self._label is not None:
@@ -242,7 +247,8 @@ class Client:
         return ChatStream.from_bytes(
             source,
             tool_names=[tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool],
-            endpoint=self.base_url or self.label,
+            endpoint=self.place,
+            secrets=self.secrets,
             aclose=getattr(source, "aclose", None),
             block=block,
         )
@@ -272,7 +278,7 @@ class Client:
             except APIError as error:
                 if head.seen:
                     raise
-                error.endpoint = error.endpoint or self.base_url or self.label
+                error.endpoint = error.endpoint or self.place
                 body = await self._again(error, body, attempt, on_retry)
             finally:
                 await cast(Any, source).aclose()
@@ -293,7 +299,10 @@ class Client:
                 response = await self._send("POST", "/chat/completions", body, attempt, round)
                 if on_notes is not None:
                     on_notes(response.notes)
-                return parse_response(await self._read(response), response.status, response.headers)
+                raw = await self._read(response)
+                return parse_response(
+                    raw, response.status, response.headers, endpoint=self.place, secrets=self.secrets
+                )
             except APIError as error:
                 body = await self._again(error, body, attempt, on_retry)
             attempt += 1

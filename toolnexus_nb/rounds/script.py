@@ -179,7 +179,7 @@ class _Sources:
 
     def _use(self, name: str, value: Any) -> None:
         """Add what a function finds under a global name."""
-        if name in self._blocks or name in self._imports:
+        if name in self._blocks or name in self._imports or not name.isidentifier():
             return
         if isinstance(value, types.ModuleType):
             plain = value.__name__

@@ -6,6 +6,7 @@ the bytes that come back.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -86,6 +87,8 @@ class Tap:
         self, request: TransportRequest, body: Mapping[str, Any], *, attempt: int = 1, round: int = 0
     ) -> TransportResponse:
         """Send and watch. `body` is what `request.body` was made of, kept instead of the bytes."""
+        if any(secret in request.body for secret in self._secrets):
+            body = json.loads(self.hide(request.body))
         shown = Headers(request.headers).shown()
         exchange = Exchange(
             WireRequest(request.method, hide_url(request.url), shown, body), time.time(), attempt, round
