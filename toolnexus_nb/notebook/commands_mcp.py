@@ -202,8 +202,7 @@ async def remove(session: Session, args: Namespace) -> None:
     """Close servers and take their tools away."""
     for server in [_server(session, name) for name in args.name]:
         tools = len(server.tools)
-        await server.close()
-        session.toolkit.servers.pop(server.name, None)
+        await server.remove()
         print(f"closed {server.name}; {counted(tools, 'tool')} taken away")
 
 

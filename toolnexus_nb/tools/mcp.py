@@ -64,9 +64,13 @@ async def add_server(toolkit: Toolkit, name: str, **options: Any) -> McpServer:
 
 
 async def _add(toolkit: Toolkit, spec: ServerSpec) -> McpServer:
-    await _drop(toolkit, spec.name)
+    await _close_old(toolkit, spec.name)
     server = McpServer(toolkit, spec)
-    await server._open()
+    try:
+        await server._open()
+    except BaseException:
+        await server._remove()
+        raise
     toolkit.servers[spec.name] = server
     return server
 
@@ -85,21 +89,21 @@ async def add_config(toolkit: Toolkit, source: str | os.PathLike[str] | Mapping[
 
 async def _add_all(toolkit: Toolkit, specs: list[ServerSpec]) -> list[McpServer]:
     for spec in specs:
-        await _drop(toolkit, spec.name)
+        await _close_old(toolkit, spec.name)
     servers = [McpServer(toolkit, spec) for spec in specs]
-    wanted = [server for server in servers if not server.spec.disabled]
     try:
-        sessions = await asyncio.gather(*(server._open_apart() for server in wanted))
+        lists = await asyncio.gather(*(server._open_apart() for server in servers))
     except BaseException:
-        await asyncio.gather(*(server._close() for server in wanted), return_exceptions=True)
+        await asyncio.gather(*(server._remove() for server in servers), return_exceptions=True)
         raise
-    for server, listed in zip(wanted, sessions, strict=True):
+    for server, listed in zip(servers, lists, strict=True):
         server._take_list(listed)
     toolkit.servers.update({server.name: server for server in servers})
     return servers
 
 
-async def _drop(toolkit: Toolkit, name: str) -> None:
+async def _close_old(toolkit: Toolkit, name: str) -> None:
+    """Close the server that has this name until now. Its tools stay until the new one has brought its own."""
     old = toolkit.servers.pop(name, None)
     if old is not None:
         await old._close()

@@ -19,7 +19,7 @@ from .mcp_results import MISMATCH, result_of_call
 from .mcp_session import Session, close_at_exit, connect
 from .mcp_status import LogEntry, McpPrompt, McpResource, McpStatus
 from .mcp_stdio import Tail
-from .mcp_tools import make_tool, offered, tool_name
+from .mcp_tools import make_tool, offered, source_of, tool_name
 from .results import ToolResult
 
 if TYPE_CHECKING:
@@ -133,8 +133,12 @@ class McpServer:
         await hop(self._open)
 
     async def close(self) -> None:
-        """End the session and its process, take its tools out of the toolkit. A closed server stays closed."""
+        """End the session and its process. A closed server stays closed: its tools answer that it is."""
         await hop(self._close)
+
+    async def remove(self) -> None:
+        """Close, and take the server and its tools out of the toolkit."""
+        await hop(self._remove)
 
     async def reconnect(self) -> None:
         """End the session and open a new one. Raises McpServerError."""
@@ -151,7 +155,9 @@ class McpServer:
             self._take_list(await self._connect())
 
     async def _open_apart(self) -> list[Any]:
-        """Open without touching the toolkit, and give the list of tools; a failure is a finding and an empty list."""
+        """Open without touching the toolkit, and give the list of tools: none if disabled, or on failure (a finding)."""
+        if self.spec.disabled:
+            return []
         async with self._opening:
             try:
                 return await self._connect()
@@ -201,7 +207,13 @@ class McpServer:
                 self._listing.cancel()
             if self._session is not None:
                 await self._session.close()
-            self._take_list([])
+
+    async def _remove(self) -> None:
+        await self._close()
+        self._take_list([])
+        toolkit = self._toolkit()
+        if toolkit is not None and toolkit.servers.get(self.name) is self:
+            del toolkit.servers[self.name]
 
     async def _reconnect(self) -> None:
         async with self._opening:
@@ -217,7 +229,7 @@ class McpServer:
             return session
         if not self._wanted_open:
             raise McpServerError(
-                f"MCP server {self.name!r} is closed; open it with toolkit.add_mcp or `await server.reconnect()`.",
+                f"MCP server {self.name!r} is closed; `await server.reconnect()` or toolkit.add_mcp opens it again.",
                 server=self.name,
             )
         if self._failures >= MOST_FAILED_RECONNECTS:
@@ -238,26 +250,32 @@ class McpServer:
         self._take_list(await list_tools(session))
 
     def _take_list(self, listed: Iterable[Any]) -> None:
-        """Make the toolkit's tools of this server be what the server lists, in its order; what is unchanged stays."""
-        before = self._listed
-        self._listed = {tool.name: tool for tool in listed}
+        """Make the toolkit's tools of this server be what the server lists, in its order; what is unchanged stays.
+
+        A server that was added again takes over the tools of the one before it: they have the same source.
+        """
+        before, self._listed = self._listed, {tool.name: tool for tool in listed}
         toolkit = self._toolkit()
-        if toolkit is None:
+        if toolkit is None or toolkit.servers.get(self.name, self) is not self:
             return
-        for name in [name for name in self._tools if name not in self._listed]:
-            gone = self._tools.pop(name)
-            if toolkit.get(gone.name) is gone:  # the user may have removed it, or put another in its place
-                toolkit.remove(gone.name)
+        source = source_of(self.name)
+        replaceable = {tool.name for tool in toolkit if tool.source == source}
+        tools: dict[str, Tool] = {}
         for name, tool in self._listed.items():
-            known = self._tools.get(name)
-            if not offered(self.spec, name) or (known is not None and before.get(name) == tool):
+            if not offered(self.spec, name):
                 continue
-            own_name = known.name if known is not None else tool_name(self.name, name, toolkit.names)
-            self._tools[name] = make_tool(self, tool, own_name)
-            toolkit.register(self._tools[name])
-        if self._listed:
-            for name in unknown_names(self.spec, self._listed):
-                self.note(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
+            known = self._tools.get(name)
+            if known is None or before.get(name) != tool:
+                taken = {*toolkit.names} - replaceable | {other.name for other in tools.values()}
+                own_name = known.name if known is not None else tool_name(self.name, name, taken)
+                known = make_tool(self, tool, own_name)
+                toolkit.register(known)
+            tools[name] = known
+        for old in [tool for tool in toolkit if tool.source == source and tool not in tools.values()]:
+            toolkit.remove(old.name)
+        self._tools = tools
+        for name in unknown_names(self.spec, self._listed) if self._listed else ():
+            self.note(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
 
     def note(self, text: str) -> None:
         """Keep a remark for the person, once; the toolkit's findings hold it too."""
@@ -403,6 +421,7 @@ class McpServer:
 
     open_sync = sync_twin(open)
     close_sync = sync_twin(close)
+    remove_sync = sync_twin(remove)
     reconnect_sync = sync_twin(reconnect)
     refresh_sync = sync_twin(refresh)
     call_sync = sync_twin(call)

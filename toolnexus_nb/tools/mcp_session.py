@@ -24,6 +24,7 @@ from .background import submit
 from .mcp_config import ServerSpec
 from .mcp_errors import Circumstances, McpServerError, Refused, Reply, cause_of, lost_error, opening_error
 from .mcp_http import HttpLog, http_transport, replies_to_this, sse_transport
+from .mcp_mending import mending
 from .mcp_stdio import ServerProcess, Tail, stdio_transport
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class Listener(Protocol):
 
     def on_log(self, level: str, logger: str | None, data: Any) -> None: ...
     def on_change(self, what: str) -> None: ...
+    def note(self, text: str) -> None: ...
     async def on_elicitation(self, params: Any) -> Any: ...
 
 
@@ -165,11 +167,11 @@ class Session:
         if self.transport == "in process":
             return _server_object(self.spec.server)
         if self.transport == "sse":
-            return sse_transport(self.spec, self.http)
+            return mending(sse_transport(self.spec, self.http), self._on_mended)
         if self.transport == "http":
-            return http_transport(self.spec, self.http)
+            return mending(http_transport(self.spec, self.http), self._on_mended)
         assert self.process is not None
-        return stdio_transport(self.spec, self.process, self._leave.set)
+        return mending(stdio_transport(self.spec, self.process, self._leave.set), self._on_mended)
 
     # --- requests ---
 
@@ -224,7 +226,7 @@ class Session:
     def circumstances(self) -> Circumstances:
         process = self.process
         return Circumstances(
-            exit_code=process.exit_code if process else None,
+            exit_code=process.exit_code if process and process.ended_by_itself else None,
             stderr=process.stderr.lines if process else (),
             noise=process.noise.lines if process else (),
             replies=tuple(self.http.replies),
@@ -279,6 +281,10 @@ class Session:
         )
 
     # --- what the server says by itself ---
+
+    def _on_mended(self, remark: str) -> None:
+        if (listener := self._find_listener()) is not None:
+            listener.note(f"MCP server {self.spec.name!r}: {remark}")
 
     async def _on_log(self, params: Any) -> None:
         if (listener := self._find_listener()) is not None:
@@ -422,7 +428,7 @@ def _another_way(failed: Session) -> bool:
     """Whether it failed in a way that the next one of `_ways` may mend."""
     process = failed.process
     if process is not None:
-        return process.exit_code is not None
+        return process.ended_by_itself
     bad = {reply.status for reply in failed.http.replies if reply.status >= 400}
     return bool(bad) and bad <= _FALL_BACK_TO_SSE
 

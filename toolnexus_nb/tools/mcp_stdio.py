@@ -73,6 +73,9 @@ class ServerProcess:
         self.pid: int | None = None
         self.exit_code: int | None = None
         self.hurry = False
+        self.ended_by_itself = False
+        """Whether its stdout ended before we began to end it; only then does the exit code say anything."""
+        self.ending = False
 
     @property
     def grace(self) -> float:
@@ -123,14 +126,20 @@ async def stdio_transport(
     # No await from here to the try: a cancellation in between would leave the process without an owner.
     received, incoming = anyio.create_memory_object_stream[Any](0)
     outgoing, to_send = anyio.create_memory_object_stream[Any](0)
+
+    def on_stdout_end() -> None:
+        process.ended_by_itself = not process.ending
+        on_end()
+
     tasks = [
-        asyncio.create_task(_read_messages(child, received, process.noise, on_end)),
+        asyncio.create_task(_read_messages(child, received, process.noise, on_stdout_end)),
         asyncio.create_task(_write_messages(child, to_send, received)),
         asyncio.create_task(_read_stderr(child, process.stderr)),
     ]
     try:
         yield incoming, outgoing
     finally:
+        process.ending = True
         # A task of its own, waited for to its end: whoever cancels us must not leave the process half ended.
         ending = asyncio.create_task(_end(child, process, tasks, (incoming, outgoing, received, to_send)))
         await _wait_through(ending)

@@ -32,6 +32,11 @@ def tool_name(server: str, tool: str, taken: Collection[str]) -> str:
     return f"{name}_{number}"
 
 
+def source_of(server: str) -> str:
+    """`Tool.source` of the tools of a server."""
+    return f"mcp:{server}"
+
+
 class ServerDecides:
     """Arguments go to the server unchecked: it knows what it takes (some read "1" as 1), and says what does not fit."""
 
@@ -57,7 +62,7 @@ def make_tool(server: McpServer, listed: Any, name: str) -> Tool:
         description=listed.description or "",
         binder=ServerDecides(input_schema(listed.input_schema)),
         invoke=invoke,
-        source=f"mcp:{server.name}",
+        source=source_of(server.name),
         needs_approval=approval_rule(server.spec, own_name, annotations),
         output_schema=listed.output_schema,
         annotations=annotations,

@@ -1,0 +1,155 @@
+"""Bad input: each a sentence that names the server, gives its last words, and says what to do; never a hang."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import threading
+import time
+
+import pytest
+
+from toolnexus_nb.openai.errors import ToolnexusError
+from toolnexus_nb.tools.mcp import McpServerError
+
+
+def refused(kit, **options) -> str:
+    """The error of an opening that must fail and leave nothing."""
+    with pytest.raises(McpServerError) as caught:
+        kit.add_mcp_sync("bad", **options)
+    assert caught.value.server == "bad" and kit.servers == {} and kit.names == []
+    said = str(caught.value)
+    assert "'bad'" in said
+    return said
+
+
+def test_a_command_that_does_not_exist(kit):
+    said = refused(kit, command=["no-such-program-here"])
+    assert "'no-such-program-here' was not found" in said and "spelling" in said
+
+
+def test_a_folder_that_does_not_exist(kit, raw, tmp_path):
+    assert "does not exist" in refused(kit, command=raw(), cwd=tmp_path / "nowhere")
+
+
+def test_a_file_that_may_not_be_run(kit, tmp_path):
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\n")
+    assert "chmod +x" in refused(kit, command=[str(program)])
+
+
+def test_a_server_that_ends_at_once(kit, raw):
+    said = refused(kit, command=raw("--exit", "3", "--stderr", "error: no such package"))
+    assert "exit code 3" in said and "error: no such package" in said
+
+
+@pytest.mark.parametrize("how", ["--mute", "--slow-list"])
+def test_a_server_that_never_answers(kit, raw, how):
+    started = time.monotonic()
+    said = refused(kit, command=raw(how, "--stderr", "thinking hard"), timeout=1)
+    assert time.monotonic() - started < 3
+    assert "within 1 s" in said and "thinking hard" in said and "timeout=" in said
+
+
+def test_a_server_that_speaks_garbage(kit, raw):
+    said = refused(kit, command=raw("--garbage"), timeout=1)
+    assert "no MCP message" in said and "Welcome to the server!" in said
+
+
+def test_what_is_configured_as_secret_is_in_no_message(kit, raw):
+    key = "zebra-crossing-9911"
+    said = refused(kit, command=raw("--exit", "1", "--stderr", f"bad key {key}"), env={"API_KEY": key})
+    assert key not in said and "bad key" in said
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Answers with the status in the path, and no MCP."""
+
+    def do_POST(self) -> None:
+        body = b"<html>hello</html>"
+        self.send_response(int(self.path.strip("/")))
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(401, "credentials"), (403, "credentials"), (404, "path"), (405, "path"), (500, "log"), (503, "log")],
+)
+def test_http_refusals(kit, web, status, advice, capfd):
+    said = refused(kit, url=f"{web}/{status}", timeout=5)
+    assert f"HTTP {status}" in said and advice in said
+    assert capfd.readouterr().err == ""
+
+
+def test_a_page_that_is_no_endpoint(kit, web):
+    assert "text/html, which is not MCP" in refused(kit, url=f"{web}/200", timeout=5)
+
+
+def test_nobody_listens(kit):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert "could not be reached" in refused(kit, url=f"http://127.0.0.1:{port}/mcp", timeout=5)
+
+
+def test_an_address_that_accepts_and_keeps_silent(kit):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        started = time.monotonic()
+        said = refused(kit, url=f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", timeout=1)
+        assert time.monotonic() - started < 3 and "within 1 s" in said
+
+
+def test_something_else_as_server(kit):
+    assert "MCPServer" in refused(kit, server=object())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "exactly one of"),
+        ({"command": ["x"], "url": "http://x/"}, "command and url"),
+        ({"url": "ftp://example.org"}, "no http"),
+        ({"command": ["x"], "timeout": -1}, "timeout"),
+        ({"command": "  "}, "empty"),
+        ({"url": "http://x/", "transport": "pigeon"}, "pigeon"),
+    ],
+)
+def test_arguments_that_say_nothing_clear(kit, options, words):
+    with pytest.raises(ToolnexusError, match=words):
+        kit.add_mcp_sync("bad", **options)
+
+
+def test_an_elicitation_policy_that_is_unknown(kit, raw):
+    with pytest.raises(ValueError, match="decline"):
+        kit.add_mcp_sync("bad", command=raw(), elicitation="always")
+
+
+def test_a_tool_that_was_removed_meanwhile(kit, awkward):
+    server = kit.add_mcp_sync("a", command=awkward)
+    got = server.call_sync("gone")
+    assert got.is_error and "gone" in got.output
+
+
+def test_an_error_of_the_protocol_is_a_result(kit, awkward):
+    kit.add_mcp_sync("a", command=awkward)
+    got = kit.execute_sync("a_refuse")
+    assert got.is_error and "request refused" in got.output and "demo" in got.output
