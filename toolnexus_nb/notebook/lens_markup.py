@@ -18,13 +18,9 @@ MOST_LINES = 120
 
 @dataclass(frozen=True)
 class Lens:
-    """What the lens shows: the function's source, the number of its first line, the origins of the schema's parts.
-
-    The lines of the origins are those of the file or cell, as `first_line` is.
-    """
+    """What the lens shows: a function's source, and the origins of its schema's parts, whose lines count from its first."""
 
     source: str
-    first_line: int
     origins: Sequence[Provenance]
 
 
@@ -57,7 +53,7 @@ def _marked_source(lens: Lens) -> str:
     for origin in lens.origins:
         if origin.line is not None:
             by_line.setdefault(origin.line, []).append(origin)
-    shown = [_source_line(number, line, by_line.get(number, [])) for number, line in enumerate(lines, lens.first_line)]
+    shown = [_source_line(number, line, by_line.get(number, [])) for number, line in enumerate(lines, 1)]
     missing = len(lens.source.splitlines()) - len(lines)
     if missing > 0:
         shown.append(hint(f"… {missing} more lines"))

@@ -6,7 +6,6 @@ SchemaView([get_weather])             as the last line of a cell
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -202,15 +201,4 @@ def tags_of(tool: Tool) -> list[str]:
 
 def lens_of(tool: Tool) -> Lens:
     """Where each part of the tool's schema was read."""
-    return Lens(*_source_of(tool), tool.provenance)
-
-
-def _source_of(tool: Tool) -> tuple[str, int]:
-    """The function's source and the number of its first line in its file or cell; ("", 1) where it can't be had."""
-    if tool.function is None:
-        return "", 1
-    try:
-        lines, first = inspect.getsourcelines(inspect.unwrap(tool.function))
-    except (OSError, TypeError):  # typed in a terminal, made by exec, or written in C
-        return "", 1
-    return "".join(lines), max(first, 1)
+    return Lens(tool.source_text, tool.provenance)
