@@ -281,9 +281,12 @@ def test_ctrl_c_in_a_script_leaves_no_mess(endpoint: Any, wire: Any) -> None:
     program = textwrap.dedent(f"""
         import asyncio, os, signal, threading, toolnexus_nb as tn
         chat = tn.Chat(tn.Client({endpoint.url!r}, "m"))
-        threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        class Presser:
+            def on_event(self, event):
+                if hasattr(event, "text"):
+                    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
-            asyncio.run(chat.ask("go"))
+            asyncio.run(chat.ask("go", handler=Presser()))
         except KeyboardInterrupt:
             print("stopped", chat.last.status, chat.last.text)
     """)

@@ -6,6 +6,8 @@ import inspect
 import keyword
 import pprint
 import re
+import sys
+import sysconfig
 import textwrap
 import types
 from collections.abc import Callable
@@ -187,7 +189,7 @@ class _Sources:
             return
         module = getattr(value, "__module__", "") or ""
         qualified = getattr(value, "__qualname__", "")
-        if module not in ("__main__", "") and "." not in qualified and _importable(module, qualified, value):
+        if module != "__main__" and "." not in qualified and _importable(module, qualified, value):
             self._imports[name] = f"from {module} import {qualified}" + ("" if qualified == name else f" as {name}")
             return
         source = _source(value) if isinstance(value, types.FunctionType | type) else None
@@ -201,9 +203,12 @@ class _Sources:
 
 
 def _importable(module: str, name: str, value: Any) -> bool:
-    import sys
-
-    return bool(name) and getattr(sys.modules.get(module), name, None) is value
+    """Whether another program finds this under that name: in the standard library or an installed package."""
+    loaded = sys.modules.get(module)
+    if loaded is None or not name or getattr(loaded, name, None) is not value:
+        return False
+    file = getattr(loaded, "__file__", None)
+    return file is None or "site-packages" in file or file.startswith(sysconfig.get_path("stdlib"))
 
 
 def _is_literal(value: Any) -> bool:
