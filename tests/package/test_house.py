@@ -80,3 +80,14 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_no_file_holds_more_than_one_room() -> None:
     long = {str(p.relative_to(PACKAGE)): n for p in SOURCES if (n := len(p.read_text(encoding="utf-8").splitlines())) > 520}
     assert not long
+
+
+def test_the_stub_names_what_the_front_door_offers() -> None:
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    told = {
+        alias.asname: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom) and node.level and node.module
+        for alias in node.names
+    }
+    assert told == tn._NAMES
