@@ -20,7 +20,7 @@ _MONEY = frozenset("price amount cost budget salary income revenue money payment
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
 _COUNTS = frozenset("count limit num number top n max results quantity many size amount".split())
 _LANDMARKS = frozenset("rainforest airport park river island university street district valley beach station mountain lake desert coast".split())
-_MATH = re.compile(r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)+")
+_MATH = re.compile(r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)*")
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,14 @@ def _numbers(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
 def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
     """A number before a plain noun counts things ("ten events"): right for a count, less so for a measure."""
     token = reading.tokens[at]
-    after = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
+    after = [one for one in reading.tokens[at + 1 : at + 3] if one.kind == "word"]
     before = reading.tokens[at - 1].lower if at else ""
-    counts = after is not None and after.kind == "word" and not token.unit and after.lower not in STOP and after.lower.endswith("s")
+    things = next((one.lower for one in after if one.lower.endswith("s") and one.lower not in STOP and one.lower not in UNITS), "")
     if _COUNTS & set(parameter.words) and parameter.kind == "integer":
-        return 1.7 if counts or before in ("top", "first", "last", "next") else 0.0
-    singular = counts and after is not None and any(word + "s" == after.lower for word in parameter.words)
-    if singular and token.text.isalpha():
-        return -4.0  # "two charges": how many there are, not how large one is
-    if token.text.isalpha() and (counts or (after is not None and after.kind == "word" and not token.unit)) and not cue(reading, at, at + 1, parameter):
-        return -0.6
-    return 0.0
+        return 1.7 if things or before in ("top", "first", "last", "next") or (after and after[0].lower == "of") else 0.0
+    if not things or token.unit or not token.text.isalpha() or things in parameter.words:
+        return 0.0
+    return -4.0 if any(word + "s" == things for word in parameter.words) else -1.2  # "two charges" says how many, not how large
 
 
 def _scaled(parameter: Parameter, token: Token, value: float) -> float:
@@ -431,7 +428,7 @@ def _mathematics(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         taken = frozenset(
             at for at, token in enumerate(reading.tokens) if token.start >= begin + found.start() and token.end <= begin + found.end()
         )
-        yield Candidate(parameter, text, taken, 3.0)
+        yield Candidate(parameter, text, taken, 5.0)
 
 
 def _date_and_time(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .cues import VALUES
 from .filling import Filled, fill
 from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
 
+_TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
 
@@ -46,12 +48,16 @@ def match(offer: Offer, reading: Reading) -> Match:
         near = _explains(token.stem, offer)
         if at not in filled.used:
             explained.append((worth(token.lower), near))
-        if near >= 0.6 and worth(token.lower) >= 1 and best_kin(token.stem, offer.told_stems) >= 0.6:
+        strong = worth(token.lower) >= 1 and best_kin(token.stem, offer.told_stems) >= 0.6
+        if strong or token.stem in offer.name_stems:
             heard.append(token.text)
     covered = _share(explained, otherwise=0.5)
     evidence = min(sum(weight * near for weight, near in explained), 5.0) / 5
     sure = _sureness(filled)
-    score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure
+    telling = _telling(filled, reading)
+    heard += telling
+    idle = _idle_share(filled, reading)
+    score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure + (0.1 if telling else 0.0) - 0.1 * idle
     if not heard:
         score = min(score, 0.3)
     return Match(offer, filled, score, named, told, covered, sure, tuple(dict.fromkeys(heard)))
@@ -61,6 +67,21 @@ def _share(weighed: list[tuple[float, float]], otherwise: float = 0.0) -> float:
     """The weighted mean of (weight, value) pairs."""
     total = sum(weight for weight, _ in weighed)
     return sum(weight * value for weight, value in weighed) / total if total else otherwise
+
+
+def _telling(filled: Filled, reading: Reading) -> list[str]:
+    """Values of a kind that few tools take: a language, a currency, an address, a path, a unit."""
+    return [
+        reading.tokens[min(source)].text
+        for parameter in filled.offer.required
+        if parameter.role in _TELLING and filled.scores.get(parameter.name, 0.0) >= 2 and (source := filled.sources.get(parameter.name))
+    ]
+
+
+def _idle_share(filled: Filled, reading: Reading) -> float:
+    """The share of the prompt's numbers, names, days … that the tool has no use for."""
+    values = [at for at, token in enumerate(reading.tokens) if token.kind in VALUES]
+    return sum(at not in filled.used for at in values) / len(values) if values else 0.0
 
 
 def _sureness(filled: Filled) -> float:

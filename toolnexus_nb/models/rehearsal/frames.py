@@ -169,6 +169,6 @@ def _begins_anew(offer: Offer, reading: Reading, start: int, begin: int, end: in
     if set(_said(after)) - set(before):
         return False
     piece = _said(fill(offer, reading.slice(begin, end)))
-    idle = [at for at in range(begin, end) if reading.tokens[at].kind in VALUES and at - start not in after.used]
     changed = any(piece.get(name) != before[name] for name in piece if name in before)
-    return bool(piece) and changed and (bool(idle) or _said(after) != before)
+    left_over = len(_idle(reading.slice(start, end), after.used)) - len(_idle(reading.slice(start, begin), fill(offer, reading.slice(start, begin)).used))
+    return changed and left_over > 0

@@ -62,7 +62,7 @@ GROUPS: tuple[str, ...] = (
     "mean average avg",
     "deviation stddev std spread",
     "email mail e-mail inbox mailbox message messages mails",
-    "send write mail email message notify forward text",
+    "send write mail email message notify forward",
     "calendar event meeting appointment agenda schedule",
     "create make add new schedule register open start put save set arrange plan book build generate",
     "cancel remove delete erase drop discard clear",
@@ -74,7 +74,7 @@ GROUPS: tuple[str, ...] = (
     "directory folder dir",
     "file document",
     "light lamp lights lamps bulb",
-    "thermostat heating temperature heat warm cool heater",
+    "thermostat heating temperature heat warm cool heater degrees",
     "music song songs track tracks artist band album tune playlist",
     "play listen start",
     "flight flights fly flying plane airline airfare",
@@ -309,10 +309,9 @@ UNITS: dict[str, str] = {
         "liter liters litre litres l", "milliliter ml", "gallon gallons", "newton newtons n", "joule joules j", "watt watts w",
         "volt volts v", "ampere amperes amp amps a", "ohm ohms", "tesla teslas t", "hertz hz", "pascal pascals pa",
         "mole moles mol", "calorie calories kcal", "person people persons guest guests passenger passengers adult adults",
-        "word words", "page pages", "room rooms", "bedroom bedrooms", "bathroom bathrooms", "item items", "bin bins",
+        "word words", "page pages", "bin bins",
         "mph", "kmh km/h kph", "m/s", "m/s^2 m/s2", "coulomb coulombs", "atm atmosphere atmospheres", "acre acres", "square_meter sqm",
-        "step steps", "point points", "round rounds", "time times", "player players", "card cards", "rupee rupees inr",
-        "lux", "decibel db", "side sides", "star stars", "mile/h", "slice slices", "serving servings", "copy copies", "byte bytes",
+        "rupee rupees inr", "lux", "decibel db", "byte bytes",
     )
     for form in forms.split()
 }  # fmt: skip

@@ -138,7 +138,7 @@ def _phrases(parameter: Parameter, offer: Offer, reading: Reading, begin: int, e
         inside = tokens[first:last]
         if not inside or all(token.lower in POINTING for token in inside):
             continue
-        new = sum((worth(t.lower) if t.kind == "word" else 1.0) * (1 - best_kin(t.stem, offer.told_stems)) for t in inside) / len(inside)
+        new = sum((worth(t.lower) if t.kind == "word" else 1.0) for t in inside if best_kin(t.stem, offer.told_stems) < 0.7) / len(inside)
         if new >= 0.2:
             yield min(new, 1.0) + (0.4 if lead in ("of", "for", "about", "like", "in", "on") else 0.0), first, last
 

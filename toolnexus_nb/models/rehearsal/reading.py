@@ -55,7 +55,8 @@ _NUMBER = re.compile(
     r"(?:\s?(?P<percent>%)|(?P<ordinal>st|nd|rd|th)\b|(?P<unit>°?[A-Za-z]{1,4}(?:/[a-z]+\^?2?)?(?![\w]))|(?P<degree>°))?"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*[\w]|[^\W\d_]|[^\w\s]|\d+\w*|_\w*")
-_MATH = {"+": "plus", "*": "times", "×": "times", "÷": "divided", "/": "divided", "^": "power", "−": "minus", "-": "minus"}
+_MATH = {"+": "plus", "*": "multiplied", "×": "multiplied", "÷": "divided", "/": "divided", "^": "power", "−": "minus", "-": "minus"}
+_SPOKEN_MATH = {"x": "multiplied", "times": "multiplied", "over": "divided"}
 
 
 class Reading:
@@ -78,7 +79,10 @@ class Reading:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        return frozenset(part for token in self.tokens if token.kind in ("word", "name") for part in _parts(token))
+        words = {part for token in self.tokens if token.kind in ("word", "name") for part in _parts(token)}
+        for token in self.of("path"):  # "what is in /var/log" speaks of a folder, "read a.txt" of a file
+            words.add(stem("file") if re.search(r"\.\w{1,5}$", token.text) else stem("directory"))
+        return frozenset(words)
 
     @cached_property
     def lower_words(self) -> frozenset[str]:
@@ -263,8 +267,9 @@ def _signs(tokens: list[Token]) -> Iterator[Token]:
                 yield replace(after, text=f"{token.text} {after.text}", start=token.start, value=-after.value)
                 at += 2
                 continue
-        if token.kind == "word" and token.lower == "x" and before is not None and before.kind == "number" and after is not None and after.kind == "number":
-            token = replace(token, text="times", value="times")
+        between = before is not None and before.kind == "number" and after is not None and after.kind == "number"
+        if token.kind == "word" and between and token.lower in _SPOKEN_MATH:
+            token = replace(token, value=_SPOKEN_MATH[token.lower], text=_SPOKEN_MATH[token.lower])
         yield token
         at += 1
 

@@ -43,6 +43,9 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
     for clause in clauses(offers, reading):
         found = clause.match
         if steps:
+            lent = _shared(found, steps)
+            if not lent.filled.missing and any(token.lower == "there" for token in clause.reading.tokens):
+                found = lent
             chained = _chained(found, clause.reading, steps)
             if chained is not None:
                 steps.append(chained)
