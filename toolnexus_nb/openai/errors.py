@@ -224,9 +224,9 @@ def api_error(
     error = error_class(status)(
         _message_of(parsed, fields) or _reason(status),
         status=status,
-        code=_text_or_none(fields.get("code", fields.get("error_code"))),
-        type=_text_or_none(fields.get("type", fields.get("error_type", fields.get("status")))),
-        param=_text_or_none(fields.get("param")),
+        code=_first_text(fields, "code", "error_code"),
+        type=_first_text(fields, "type", "error_type", "status"),
+        param=_first_text(fields, "param"),
         body=parsed,
         raw_body=raw,
         headers=lower,
@@ -323,8 +323,13 @@ def _reason(status: int | None) -> str:
         return "no message"
 
 
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None or value == "" else value if isinstance(value, str) else dump_json(value)
+def _first_text(fields: dict[str, Any], *keys: str) -> str | None:
+    """The first of these fields that says something, as text; numbers that are HTTP statuses are no type."""
+    for key in keys:
+        value = fields.get(key)
+        if value not in (None, "") and not (key == "status" and isinstance(value, int)):
+            return value if isinstance(value, str) else dump_json(value)
+    return None
 
 
 def sentence(text: str) -> str:
@@ -378,6 +383,7 @@ _KEY_SHAPES = re.compile(
     | \bAIza[\w-]{16,}
     """
 )
+_KEY_PREFIX = re.compile(r"^[a-z]{2,5}[-_](?:[a-z]+\d*[-_]){0,2}")
 _KEY_PLACES = re.compile(
     r"""(?xi)
     ( [?&](?:key|api[-_]?key|token|access[-_]token|code|sig|signature)=                         # in an address
@@ -395,10 +401,12 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     Keys are blanked whole, never half masked. A secret of fewer than eight characters ("ollama", "none") is a
     placeholder and stays.
     """
+    text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
     for secret in secrets:
-        if len(secret) >= 8:
-            text = _without_pieces(text, secret)
-    return _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
+        own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
+        if len(own) >= 8:
+            text = _without_pieces(text, own)
+    return text
 
 
 def _without_pieces(text: str, secret: str) -> str:
