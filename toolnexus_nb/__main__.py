@@ -1,8 +1,8 @@
 """The command line: `python -m toolnexus_nb demo | serve | mcp`.
 
-    demo     run the first notebook on the built-in model and print it; `--lab` opens a copy in JupyterLab
-    serve    an OpenAI-compatible endpoint, a page and an MCP server for the tools of a module
-    mcp      the tools of a module as an MCP server on standard input and output
+demo     run the first notebook on the built-in model and print it; `--lab` opens a copy in JupyterLab
+serve    an OpenAI-compatible endpoint, a page and an MCP server for the tools of a module
+mcp      the tools of a module as an MCP server on standard input and output
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .tools.toolkit import Toolkit
 
 _KEY_VARIABLE = "TOOLNEXUS_SERVE_KEY"
-_TARGET = "module:name or file.py:name; a Toolkit, a tool, a function or a list of them (without a name: the module's own)"
+_TARGET = (
+    "module:name or file.py:name; a Toolkit, a tool, a function or a list of them (without a name: the module's own)"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,15 +51,28 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="an OpenAI-compatible endpoint, a page and an MCP server")
     _add_target(serve)
-    serve.add_argument("--connect", metavar="NAME", default=None, help="the model: a name tn.connect knows, or a base URL (default: from the environment, else rehearsal)")
-    serve.add_argument("--model", metavar="NAME", help="the model's name at that endpoint")
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=int, default=8000, help="port to listen on, 0 for any free one (default: %(default)s)")
-    serve.add_argument("--key", default=os.environ.get(_KEY_VARIABLE), help=f"key that callers must send (default: ${_KEY_VARIABLE}, which other users of this machine cannot see)")
-    serve.add_argument("--max-rounds", type=int, default=10, metavar="N", help="how often the model may be asked for one reply (default: %(default)s)")
-    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="host name that a proxy in front uses; may be repeated")
-    serve.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="origin whose pages may use the server; may be repeated")
-    serve.add_argument("--no-mcp", action="store_true", help="do not offer /mcp")
+    option = serve.add_argument
+    option(
+        "--connect",
+        metavar="NAME",
+        help="the model: a name of tn.connect or a base URL (default: environment, else rehearsal)",
+    )
+    option("--model", metavar="NAME", help="the model's name at that endpoint")
+    option("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    option("--port", type=int, default=8000, help="port to listen on, 0 for any free one (default: %(default)s)")
+    option(
+        "--key", default=os.environ.get(_KEY_VARIABLE), help=f"key that callers must send (default: ${_KEY_VARIABLE})"
+    )
+    option(
+        "--max-rounds", type=int, default=10, metavar="N", help="rounds that one reply may take (default: %(default)s)"
+    )
+    option(
+        "--allow-host", action="append", default=[], metavar="NAME", help="host name of a proxy in front; repeatable"
+    )
+    option(
+        "--allow-origin", action="append", default=[], metavar="URL", help="origin whose pages may use it; repeatable"
+    )
+    option("--no-mcp", action="store_true", help="do not offer /mcp")
     serve.set_defaults(run=_serve)
 
     mcp = commands.add_parser("mcp", help="an MCP server on standard input and output")
@@ -71,9 +86,11 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", help=_TARGET)
     parser.add_argument("--only", action="append", metavar="TOOL", help="offer only this tool; may be repeated")
     parser.add_argument(
-        "--approve", choices=("ask", "allow", "deny"), default="ask",
-        help="calls that need approval: ask the person at the MCP client and deny elsewhere, allow, or deny (default: %(default)s)",
-    )  # fmt: skip
+        "--approve",
+        choices=("ask", "allow", "deny"),
+        default="ask",
+        help="calls that need approval: ask (the person at an MCP client; denied elsewhere), allow or deny (default: ask)",
+    )
 
 
 def _demo(args: argparse.Namespace) -> int:

@@ -40,7 +40,8 @@ def print_demo() -> int:
         return 1
     _say("")
     if good:
-        _say("That was a notebook, run with no key and no network. To open it and play: python -m toolnexus_nb demo --lab")
+        _say("That was a notebook, run with no key and no network.")
+        _say("To open it and play:  python -m toolnexus_nb demo --lab")
     return 0 if good else 1
 
 
@@ -77,7 +78,7 @@ async def _run(path: Path) -> bool:
         client = NotebookClient(
             notebook, km=_kernel(Path(folder)), timeout=120, resources={"metadata": {"path": folder}}
         )
-        async with client.async_setup_kernel(env=environment):
+        async with client.async_setup_kernel(env=environment, cleanup_kc=True):
             for index, cell in enumerate(notebook.cells):
                 if cell.cell_type != "code":
                     _print_text(cell.source)
@@ -97,7 +98,7 @@ def _kernel(folder: Path) -> Any:
     from jupyter_client.kernelspec import KernelSpecManager
 
     spec = {
-        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=40"],
         "display_name": "toolnexus_nb demo",
         "language": "python",
     }
@@ -130,7 +131,7 @@ def _print_text(source: str) -> None:
 def _print_code(cell: Any) -> None:
     for i, line in enumerate(cell.source.split("\n")):
         mark = f"In [{cell.execution_count or ' '}]" if i == 0 else ""
-        _say(f"{_styled(mark.ljust(8), '36')}{line}")
+        _say(f"{_styled(mark.ljust(8), '36')}{line}".rstrip())
     shown = "\n".join(text for output in cell.outputs if (text := _output_text(output)))
     for line in shown.split("\n") if shown else ():
         _say(_styled("  │ ", "2") + line)

@@ -32,7 +32,7 @@ def ask(
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "127.0.0.1:8000", "localhost:1", "LOCALHOST", "app.localhost:80", "[::1]:8000", "192.168.1.7:80", "testserver", "web"],
+    ["127.0.0.1", "127.0.0.1:8000", "localhost:1", "LOCALHOST", "a.localhost:80", "[::1]:8000", "192.168.1.7:80", "web"],
 )  # fmt: skip
 def test_local_names_addresses_and_names_without_a_dot_are_answered(host: str) -> None:
     assert ask(Access(), host=host).status_code == 200
@@ -102,10 +102,10 @@ def test_other_origins_are_named() -> None:
 def test_a_preflight_needs_no_key_and_allows_what_it_asks_for() -> None:
     response = ask(
         Access(key="secret"), "OPTIONS", origin="http://localhost:5173",
-        access_control_request_method="POST", access_control_request_headers="authorization,content-type,x-stainless-os",
+        access_control_request_method="POST", access_control_request_headers="authorization,x-stainless-os",
     )  # fmt: skip
     assert response.status_code == 204
-    assert response.headers["access-control-allow-headers"] == "authorization,content-type,x-stainless-os"
+    assert response.headers["access-control-allow-headers"] == "authorization,x-stainless-os"
     assert "POST" in response.headers["access-control-allow-methods"]
 
 
@@ -128,9 +128,9 @@ def test_a_wrong_key_is_a_401_in_the_openai_shape(given: str | None) -> None:
     response = ask(Access(key="secret"), **({} if given is None else {"authorization": given}))
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
-    assert response.json()["error"] == {
-        "message": response.json()["error"]["message"], "type": "authentication_error", "param": None, "code": "invalid_api_key",
-    }  # fmt: skip
+    error = response.json()["error"]
+    assert (error["type"], error["code"], error["param"]) == ("authentication_error", "invalid_api_key", None)
+    assert "Bearer" in error["message"]
     assert "secret" not in response.text
 
 

@@ -76,7 +76,14 @@ def test_everything_else_goes_to_the_model_as_it_is() -> None:
         body(temperature=0.5, stop=["x"], seed=7, top_k=3, tools=[TOOL], stream=True, metadata={"a": "b"}, user=None,
              stream_options={"include_usage": True}, extra_body={"min_p": 0.1}), {"add"}
     )  # fmt: skip
-    assert request.params == {"temperature": 0.5, "stop": ["x"], "seed": 7, "top_k": 3, "metadata": {"a": "b"}, "min_p": 0.1}
+    assert request.params == {
+        "temperature": 0.5,
+        "stop": ["x"],
+        "seed": 7,
+        "top_k": 3,
+        "metadata": {"a": "b"},
+        "min_p": 0.1,
+    }
     assert request.tools == [TOOL]
     assert request.stream and request.include_usage
     assert request.model == "m"

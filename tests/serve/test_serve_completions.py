@@ -33,11 +33,15 @@ def two_rounds(body: dict[str, Any], number: int) -> dict[str, Any]:
     return {"text": "Let me look.", "calls": [("c1", "get_weather", '{"city":"Oslo"}')]}
 
 
-def ask(app: Any, body: Any = None, *, raw: bytes | None = None, path: str = "/v1/chat/completions", **headers: str) -> httpx.Response:
+def ask(
+    app: Any, body: Any = None, *, raw: bytes | None = None, path: str = "/v1/chat/completions", **headers: str
+) -> httpx.Response:
     """One request in this process; the whole answer."""
 
     async def go() -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=20) as client:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=20
+        ) as client:
             if body is None and raw is None:
                 return await client.get(path, headers=headers)
             return await client.post(path, content=raw if raw is not None else json.dumps(body), headers=headers)
@@ -65,7 +69,9 @@ def comments_of(response: httpx.Response) -> list[tuple[str, dict[str, Any]]]:
 
 def test_a_plain_reply_is_the_answer_of_the_last_round(scripted: Callable[..., Any]) -> None:
     client = scripted(two_rounds)
-    response = ask(create_app(tn.Toolkit([get_weather]), client), {"model": "anything", "messages": HI, "temperature": 0.3})
+    response = ask(
+        create_app(tn.Toolkit([get_weather]), client), {"model": "anything", "messages": HI, "temperature": 0.3}
+    )
     assert response.status_code == 200
     reply = response.json()
     assert reply["object"] == "chat.completion" and reply["id"].startswith("chatcmpl-") and reply["model"] == "scripted"
@@ -118,12 +124,20 @@ def test_a_stream_is_one_reply_with_comments_about_the_tools(scripted: Callable[
     assert [delta["content"] for delta in deltas if delta.get("content")] == ["Let me look.", "It is ", "sunny in Oslo"]
     assert [delta["reasoning_content"] for delta in deltas if "reasoning_content" in delta] == ["hm"]
     assert not any("tool_calls" in delta for delta in deltas)
-    assert [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["finish_reason"]] == ["stop"]
+    assert [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["finish_reason"]] == [
+        "stop"
+    ]
     assert response.text.endswith("data: [DONE]\n\n")
     assert not any(chunk.get("usage") for chunk in chunks)
     assert comments_of(response) == [
-        ("tool_start", {"tool_call_id": "c1", "tool_name": "get_weather", "status": "running", "arguments": {"city": "Oslo"}}),
-        ("tool_end", {"tool_call_id": "c1", "tool_name": "get_weather", "status": "complete", "result": "sunny in Oslo"}),
+        (
+            "tool_start",
+            {"tool_call_id": "c1", "tool_name": "get_weather", "status": "running", "arguments": {"city": "Oslo"}},
+        ),
+        (
+            "tool_end",
+            {"tool_call_id": "c1", "tool_name": "get_weather", "status": "complete", "result": "sunny in Oslo"},
+        ),
     ]
     order = [response.text.index(word) for word in ("Let me look.", ":tool_start:", ":tool_end:", "It is ")]
     assert order == sorted(order)
@@ -164,7 +178,9 @@ def test_progress_is_told_between_start_and_end(scripted: Callable[..., Any]) ->
             context.report(i + 1, 3, f"step {i + 1}")
         return "ok"
 
-    app = create_app(tn.Toolkit([slow]), scripted(lambda body, n: {"text": "x"} if n > 1 else {"calls": [("c1", "slow", "{}")]}))
+    app = create_app(
+        tn.Toolkit([slow]), scripted(lambda body, n: {"text": "x"} if n > 1 else {"calls": [("c1", "slow", "{}")]})
+    )
     comments = comments_of(ask(app, {"messages": HI, "stream": True}))
     assert [kind for kind, _ in comments] == ["tool_start", *["tool_progress"] * 3, "tool_end"]
     assert comments[2][1] == {
@@ -178,7 +194,9 @@ def test_a_result_with_line_ends_is_one_line_of_the_stream(scripted: Callable[..
         """Gives lines."""
         return "a\n\ndata: [DONE]\r\n:tool_end:{}\u2028b"
 
-    app = create_app(tn.Toolkit([text]), scripted(lambda body, n: {"text": "x"} if n > 1 else {"calls": [("c1", "text", "{}")]}))
+    app = create_app(
+        tn.Toolkit([text]), scripted(lambda body, n: {"text": "x"} if n > 1 else {"calls": [("c1", "text", "{}")]})
+    )
     response = ask(app, {"messages": HI, "stream": True})
     assert comments_of(response)[1][1]["result"] == "a\n\ndata: [DONE]\r\n:tool_end:{}\u2028b"
     assert response.text.count("data: [DONE]\n\n") == 1
@@ -247,9 +265,17 @@ def test_a_name_clash_and_several_replies_are_refused(scripted: Callable[..., An
 
 @pytest.mark.parametrize(
     ("approve", "ran"),
-    [("ask", False), ("deny", False), ("allow", True), (lambda name, args: args["n"] == 1, True), (lambda name, args: False, False)],
+    [
+        ("ask", False),
+        ("deny", False),
+        ("allow", True),
+        (lambda name, args: args["n"] == 1, True),
+        (lambda name, args: False, False),
+    ],
 )
-def test_a_call_that_needs_approval_follows_the_servers_policy(scripted: Callable[..., Any], approve: Any, ran: bool) -> None:
+def test_a_call_that_needs_approval_follows_the_servers_policy(
+    scripted: Callable[..., Any], approve: Any, ran: bool
+) -> None:
     seen: list[int] = []
 
     @tn.tool(needs_approval=True)
@@ -271,7 +297,15 @@ def test_a_call_that_needs_approval_follows_the_servers_policy(scripted: Callabl
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("upstream", "status", "words"),
-    [(400, 400, "bad thing"), (401, 502, "401"), (403, 502, "403"), (404, 404, "bad thing"), (429, 429, "bad thing"), (500, 502, "500"), (503, 502, "503")],
+    [
+        (400, 400, "bad thing"),
+        (401, 502, "401"),
+        (403, 502, "403"),
+        (404, 404, "bad thing"),
+        (429, 429, "bad thing"),
+        (500, 502, "500"),
+        (503, 502, "503"),
+    ],
 )
 def test_an_upstream_error_has_its_status_also_for_a_stream(
     scripted: Callable[..., Any], upstream: int, status: int, words: str, stream: bool
@@ -288,7 +322,9 @@ def test_an_upstream_error_has_its_status_also_for_a_stream(
 
 
 @pytest.mark.parametrize("tools", [True, False])
-def test_an_upstream_that_dies_in_mid_stream_ends_with_an_error_event(scripted: Callable[..., Any], tools: bool) -> None:
+def test_an_upstream_that_dies_in_mid_stream_ends_with_an_error_event(
+    scripted: Callable[..., Any], tools: bool
+) -> None:
     client = scripted(lambda body, n: {"texts": ["a", "b", "c", "d"], "break_after": 3})
     response = ask(create_app(tn.Toolkit([get_weather] if tools else []), client), {"messages": HI, "stream": True})
     assert response.status_code == 200
@@ -315,7 +351,9 @@ def test_a_bug_of_the_server_is_a_500_that_tells_nothing(scripted: Callable[...,
     assert "inner secret" not in response.text
 
 
-def test_bad_bodies_have_a_status_a_log_line_and_leave_nothing(scripted: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_bad_bodies_have_a_status_a_log_line_and_leave_nothing(
+    scripted: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
     app = create_app(tn.Toolkit([get_weather]), scripted(two_rounds), limits=Limits(body_bytes=2000))
     with caplog.at_level("WARNING", "toolnexus_nb.serve"):
         assert ask(app, raw=b"{").status_code == 400
@@ -365,7 +403,7 @@ def test_a_full_server_says_so(scripted: Callable[..., Any], serving: Callable[.
     client = scripted(lambda body, n: {"text": "x", "wait": wait})
     url = serving(create_app(tn.Toolkit([get_weather]), client, limits=Limits(at_once=1)))
     first: list[httpx.Response] = []
-    post = lambda: httpx.post(url + "/v1/chat/completions", json={"messages": HI}, timeout=20)  # noqa: E731
+    post = lambda: httpx.post(url + "/v1/chat/completions", json={"messages": HI}, timeout=20)
     thread = threading.Thread(target=lambda: first.append(post()))
     thread.start()
     time.sleep(0.3)
@@ -379,7 +417,9 @@ def test_a_full_server_says_so(scripted: Callable[..., Any], serving: Callable[.
 # --- a client that goes away ------------------------------------------------------------------------------------------
 
 
-def test_a_client_that_goes_away_stops_its_round_and_its_tools(scripted: Callable[..., Any], serving: Callable[..., str]) -> None:
+def test_a_client_that_goes_away_stops_its_round_and_its_tools(
+    scripted: Callable[..., Any], serving: Callable[..., str]
+) -> None:
     started, told, cancelled = threading.Event(), threading.Event(), threading.Event()
 
     @tn.tool
@@ -421,7 +461,9 @@ def test_a_client_that_goes_away_stops_its_round_and_its_tools(scripted: Callabl
 
 
 @pytest.mark.parametrize("at", ["before the body", "in the body", "after the body", "in the stream"])
-def test_a_client_that_goes_away_at_any_point_leaves_nothing(scripted: Callable[..., Any], serving: Callable[..., str], at: str) -> None:
+def test_a_client_that_goes_away_at_any_point_leaves_nothing(
+    scripted: Callable[..., Any], serving: Callable[..., str], at: str
+) -> None:
     import socket
 
     client = scripted(lambda body, n: {"texts": ["x"], "then_wait": lambda: asyncio.sleep(30)})
@@ -469,7 +511,9 @@ def test_a_slow_plain_tool_holds_up_nobody_else(scripted: Callable[..., Any], se
     replies: list[httpx.Response] = []
 
     def post(text: str) -> httpx.Response:
-        return httpx.post(url + "/v1/chat/completions", json={"messages": [{"role": "user", "content": text}]}, timeout=20)
+        return httpx.post(
+            url + "/v1/chat/completions", json={"messages": [{"role": "user", "content": text}]}, timeout=20
+        )
 
     threads = [threading.Thread(target=lambda: replies.append(post("slow please"))) for _ in range(5)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""An iterator of the background loop is read from another loop: whole, in order, bounded, and cancelled with its reader."""
+"""An iterator of the background loop is read from another: whole, in order, bounded, cancelled with its reader."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ from toolnexus_nb.serve import Limits, create_app, create_mcp_server
 from toolnexus_nb.tools.results import ResultPart
 
 T = TypeVar("T")
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @dataclass
@@ -95,7 +97,13 @@ def words(context: tn.ToolContext) -> str:
 TOOLS = [add, where, table, fails, picture, steps, words]
 
 
-def talk(toolkit: tn.Toolkit, use: Callable[[Client], Awaitable[T]], mode: str = "auto", client: dict[str, Any] | None = None, **options: Any) -> T:
+def talk(
+    toolkit: tn.Toolkit,
+    use: Callable[[Client], Awaitable[T]],
+    mode: str = "auto",
+    client: dict[str, Any] | None = None,
+    **options: Any,
+) -> T:
     """Connect the official client to the toolkit in this process and use it."""
 
     async def go() -> T:
@@ -106,7 +114,9 @@ def talk(toolkit: tn.Toolkit, use: Callable[[Client], Awaitable[T]], mode: str =
     return asyncio.run(go())
 
 
-def call(name: str, arguments: dict[str, Any] | None = None, mode: str = "auto", **options: Any) -> types.CallToolResult:
+def call(
+    name: str, arguments: dict[str, Any] | None = None, mode: str = "auto", **options: Any
+) -> types.CallToolResult:
     return talk(tn.Toolkit(TOOLS), lambda client: client.call_tool(name, arguments or {}), mode, **options)
 
 
@@ -134,7 +144,12 @@ def test_results_are_text_and_structure(mode: str) -> None:
 
 
 def test_an_output_schema_is_kept_and_its_results_fit() -> None:
-    typed = tn.native_tool("typed", "T", {"type": "object", "properties": {"bad": {"type": "boolean"}}}, lambda args: {"n": "x" if args.get("bad") else 1})
+    typed = tn.native_tool(
+        "typed",
+        "T",
+        {"type": "object", "properties": {"bad": {"type": "boolean"}}},
+        lambda args: {"n": "x" if args.get("bad") else 1},
+    )
     typed.output_schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     number = tn.native_tool("number", "N", {"type": "object", "properties": {}}, lambda args: 7)
     number.output_schema = {"type": "integer"}
@@ -297,7 +312,9 @@ def test_the_person_at_the_client_is_asked_for_approval(mode: str, action: Any) 
     assert result.is_error is (action != "accept")
 
 
-@pytest.mark.parametrize(("approve", "ran"), [("ask", False), ("deny", False), ("allow", True), (lambda n, a: True, True)])
+@pytest.mark.parametrize(
+    ("approve", "ran"), [("ask", False), ("deny", False), ("allow", True), (lambda n, a: True, True)]
+)
 def test_without_a_person_the_policy_decides(approve: Any, ran: bool) -> None:
     toolkit, deleted = deleting()
     result = talk(toolkit, lambda client: client.call_tool("delete", {"n": 4}), approve=approve)
@@ -397,7 +414,9 @@ def test_a_foreign_page_and_a_large_body_are_refused(address: str) -> None:
 
 
 def test_a_browser_client_may_read_the_session_id(address: str) -> None:
-    response = httpx.options(address, headers={"origin": "http://localhost:6274", "access-control-request-method": "POST"})
+    response = httpx.options(
+        address, headers={"origin": "http://localhost:6274", "access-control-request-method": "POST"}
+    )
     assert response.status_code == 204
     assert "mcp-session-id" in response.headers["access-control-allow-headers"]
     assert "mcp-session-id" in response.headers["access-control-expose-headers"]

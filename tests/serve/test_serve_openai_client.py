@@ -63,7 +63,11 @@ def test_plain(client: Any) -> None:
 
 
 def test_streamed(client: Any) -> None:
-    chunks = list(client.chat.completions.create(model="x", messages=QUESTION, stream=True, stream_options={"include_usage": True}))
+    chunks = list(
+        client.chat.completions.create(
+            model="x", messages=QUESTION, stream=True, stream_options={"include_usage": True}
+        )
+    )
     assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices) == "I look. It is sunny in Oslo."
     assert chunks[-1].usage.total_tokens == 30
     assert len({chunk.id for chunk in chunks}) == 1
@@ -93,9 +97,8 @@ def test_own_tools_go_round_and_round(client: Any, stream: bool) -> None:
     (call,) = choice.message.tool_calls
     assert call.function.name == "book_flight"
     assert json.loads(call.function.arguments) == {"to": "Oslo"}
-    messages.append({"role": "assistant", "content": None, "tool_calls": [
-        {"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}}
-    ]})  # fmt: skip
+    function = {"name": call.function.name, "arguments": call.function.arguments}
+    messages.append({"role": "assistant", "tool_calls": [{"id": call.id, "type": "function", "function": function}]})
     messages.append({"role": "tool", "tool_call_id": call.id, "content": "booked"})
     assert ask().message.content.endswith("It is sunny in Oslo; booked.")
 
@@ -143,7 +146,10 @@ def test_the_async_client_and_many_at_once(base_url: str) -> None:
 def test_our_own_client_reads_the_tool_events(client: Any) -> None:
     raw = client.chat.completions.with_raw_response.create(model="x", messages=QUESTION, stream=True)
     events = [item for item in parse_tool_events(raw.http_response.iter_bytes()) if hasattr(item, "tool_call_id")]
-    assert [(event.tool_name, event.status) for event in events] == [("get_weather", "running"), ("get_weather", "complete")]
+    assert [(event.tool_name, event.status) for event in events] == [
+        ("get_weather", "running"),
+        ("get_weather", "complete"),
+    ]
     assert events[1].result == "sunny in Oslo"
 
 

@@ -1,4 +1,4 @@
-"""The page in a browser: a question, the calls, an error, Stop, the key; keyboard, dark, narrow; nothing is taken for HTML."""
+"""The page in a browser: questions, calls, errors, Stop, the key; keyboard, dark, narrow; nothing is taken for HTML."""
 
 from __future__ import annotations
 
@@ -68,19 +68,24 @@ def browser(require: Callable[[str], Any]) -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser: Any, serving: Callable[..., str], scripted: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """`open_page(width=, dark=, key=, fragment=)`: the page, with everything that went wrong on it in `page.problems`."""
+    """`open_page(width=, dark=, key=, fragment=)`: the page, with all that went wrong on it in `page.problems`."""
     contexts: list[Any] = []
     proceed.clear()
 
     def make(width: int = 900, dark: bool = False, key: str | None = None, fragment: str = "") -> Any:
         url = serving(create_app(tn.Toolkit([get_weather, archive]), scripted(answer), api_key=key))
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light")
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light"
+        )
         contexts.append(context)
         page = context.new_page()
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda said: page.problems.append(said.text) if "Content Security" in said.text else None)
-        page.on("request", lambda asked: page.problems.append(asked.url) if not asked.url.startswith((url, "data:")) else None)
+        page.on(
+            "request",
+            lambda asked: page.problems.append(asked.url) if not asked.url.startswith((url, "data:")) else None,
+        )
         page.goto(url + "/" + fragment)
         page.set_default_timeout(10_000)
         return page
@@ -222,7 +227,9 @@ def test_it_has_no_accessibility_faults(open_page: Callable[..., Any], require: 
     assert found == []
 
 
-def test_the_page_works_below_a_proxys_path(browser: Any, scripted: Callable[..., Any], serving: Callable[..., str]) -> None:
+def test_the_page_works_below_a_proxys_path(
+    browser: Any, scripted: Callable[..., Any], serving: Callable[..., str]
+) -> None:
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
@@ -236,7 +243,9 @@ def test_the_page_works_below_a_proxys_path(browser: Any, scripted: Callable[...
     page.close()
 
 
-def test_the_reader_works_in_the_browser_byte_by_byte(browser: Any, serving: Callable[..., str], scripted: Callable[..., Any]) -> None:
+def test_the_reader_works_in_the_browser_byte_by_byte(
+    browser: Any, serving: Callable[..., str], scripted: Callable[..., Any]
+) -> None:
     page = browser.new_page()
     page.goto(serving(create_app(tn.Toolkit(), scripted(answer))) + "/")
     raw = ':tool_end:{"tool_call_id":"1","result":"☀ 那"}\r\n\r\ndata: {"id":"ä"}\r\n\r\ndata: [DONE]\r\n\r\n'
@@ -244,7 +253,8 @@ def test_the_reader_works_in_the_browser_byte_by_byte(browser: Any, serving: Cal
         """async raw => {
             const { readToolEvents } = await import("./page/tool-events.js");
             const bytes = new TextEncoder().encode(raw), items = [];
-            const stream = new ReadableStream({ start(c) { for (const b of bytes) c.enqueue(Uint8Array.of(b)); c.close(); } });
+            const start = c => { for (const b of bytes) c.enqueue(Uint8Array.of(b)); c.close(); };
+            const stream = new ReadableStream({ start });
             for await (const item of readToolEvents(stream)) items.push(item);
             return items;
         }""",

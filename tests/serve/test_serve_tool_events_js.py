@@ -48,11 +48,13 @@ EXPECTED = [
 
 SCRIPT = """
 import { readToolEvents } from "./tool-events.mjs";
-const text = await new Promise((done) => { let all = ""; process.stdin.on("data", (d) => (all += d)).on("end", () => done(all)); });
+import { readFileSync } from "node:fs";
+const text = readFileSync(0, "utf-8");
 const answers = [];
 for (const pieces of JSON.parse(text)) {
   const items = [];
-  const stream = new ReadableStream({ start(c) { for (const p of pieces) c.enqueue(Uint8Array.from(Buffer.from(p, "base64"))); c.close(); } });
+  const bytes = pieces.map((piece) => Uint8Array.from(Buffer.from(piece, "base64")));
+  const stream = new ReadableStream({ start(c) { for (const piece of bytes) c.enqueue(piece); c.close(); } });
   for await (const item of readToolEvents(stream)) items.push(item);
   answers.push(items);
 }

@@ -1,7 +1,7 @@
 """`%toolnexus serve`: the notebook's tools and model for other programs, while the kernel lives.
 
-The server runs in a thread of its own and follows the notebook: a tool that a cell defines later is served at once. The card
-under the cell shows the address and the last calls, and keeps itself up to date until the server stops.
+The server runs in a thread of its own and follows the notebook: a tool that a cell defines later is served at once. The
+card under the cell shows the address and the last calls, and keeps itself up to date until the server stops.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _words(session: Session, words: Sequence[str]) -> Iterable[str]:
 def serve(session: Session, args: Namespace, cell: str | None) -> None:
     """Serve the notebook's tools and model to other programs: an OpenAI-compatible endpoint, a page, an MCP server.
 
-    It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said again, it shows its
-    card again; after `%toolnexus connect` it goes on with the new model.
+    It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said again, it shows
+    its card again; after `%toolnexus connect` it goes on with the new model.
     """
     served: Served | None = session.server
     if args.what == "stop":

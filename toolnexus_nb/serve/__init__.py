@@ -13,4 +13,4 @@ _NAMES: dict[str, str] = {
     "run_stdio": "mcp_stdio",
 }
 
-__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)  # noqa: PLE0605
+__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)

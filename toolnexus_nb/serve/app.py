@@ -63,13 +63,13 @@ def create_app(
 ) -> Starlette:
     """Serve `toolkit` and the model behind `client` to other programs. Run it with uvicorn, or with `Server`.
 
-    api_key           asked of every caller as `Authorization: Bearer KEY`; None lets everybody in who passes the host check
+    api_key           asked of every caller as `Authorization: Bearer KEY`; None lets in who passes the host check
     max_rounds        how often the model may be asked for one reply
     limits            sizes, times, and how many replies at once: see `Limits`
-    approve           what happens to calls that need approval: "ask" lets an MCP client's person decide and denies the rest,
-                      "allow", "deny", or a function of the tool's name and arguments
+    approve           what happens to calls that need approval: "ask" lets an MCP client's person decide and denies the
+                      rest, "allow", "deny", or a function of the tool's name and arguments
     mcp               whether `/mcp` is offered
-    keep              a filter by name for the tools that are offered (`tools_by_name("add")`, `exclude_tools("delete")`)
+    keep              a filter by name for the tools that are offered: `tools_by_name("add")`
     allowed_hosts     host names the server answers to besides the local ones, for a proxy in front: "hub.example.org",
                       "*.mybinder.org", "*"
     allowed_origins   origins whose pages may use it besides local ones: "https://chat.example.org", "*"

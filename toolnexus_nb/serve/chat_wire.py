@@ -13,7 +13,7 @@ from ..openai.types import Usage
 DONE = b"data: [DONE]\n\n"
 PING = b": ping\n\n"
 
-# Line ends for JSON's readers only: SSE knows CR and LF, but Python's `splitlines` (httpx.Response.iter_lines) cuts here too.
+# No line ends for SSE, which knows CR and LF, but Python's `splitlines` (httpx.Response.iter_lines) cuts here too.
 _SPLITTERS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 
 

@@ -15,10 +15,9 @@ from ..rounds.engine import run_rounds
 from ..rounds.events import ToolFinished
 from .activity import Activity, ServedCall
 from .asgi import ClientGone, raw_headers, send_json, while_connected
-from .chat_wire import PING, Envelope
 from .chat_request import ChatRequest, read_chat_request
+from .chat_wire import PING, Envelope
 from .crossing import crossing
-
 from .forward_reply import ForwardReply
 from .handback import Handbacks
 from .limits import Gate, Limits, read_body
@@ -133,7 +132,9 @@ class Completions:
         envelope = Envelope(client.model or request.model or client.label, request.include_usage)
         messages = self._handbacks.restore(request.messages)
         if not len(toolkit):
-            return partial(_ask_once, client, messages, request.tools, params, request.stream), ForwardReply(envelope, messages)
+            return partial(_ask_once, client, messages, request.tools, params, request.stream), ForwardReply(
+                envelope, messages
+            )
         run = partial(
             run_rounds,
             client,
@@ -189,7 +190,7 @@ async def _ask_once(
 
 
 class _Answer:
-    """The HTTP side of one reply. Nothing is sent before there is something to say, so that an early failure has its status."""
+    """The HTTP side of one reply. Nothing is sent before there is something to say: an early failure has its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

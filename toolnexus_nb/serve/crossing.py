@@ -1,10 +1,10 @@
 """An async iterator of the background loop, read from the server's loop.
 
 Rounds, MCP sessions and HTTP pools live on the one background loop (`tools/background.py`), requests on uvicorn's. The
-work fills a bounded buffer there; the reader empties it here, a batch at a time, and wakes the other side only when that
-one waits: with hundreds of streams the two loops trade a few wake-ups and not one for every delta. A client that reads
-slowly fills the buffer and so holds its own round up, and nobody else's. Leaving the reader cancels the work and waits for its
-clean-up, at most `GRACE` seconds.
+work fills a bounded buffer there; the reader empties it here, a batch at a time, and each side wakes the other only when
+that one waits: with hundreds of streams the two loops trade a few wake-ups and not one for every delta. A client that
+reads slowly fills the buffer and so holds its own round up, and nobody else's. Leaving the reader cancels the work and
+waits for its clean-up, at most `GRACE` seconds.
 """
 
 from __future__ import annotations
@@ -126,9 +126,10 @@ class Crossing(Generic[T]):
 
 @asynccontextmanager
 async def crossing(make: Callable[[], AsyncIterator[T]]) -> AsyncIterator[Crossing[T]]:
-    """Iterate `make()` on the background loop: `async with crossing(make) as across: async for batch in across.batches()`.
+    """Iterate `make()` on the background loop, in the caller's contextvars.
 
-    It runs in the caller's contextvars.
+    async with crossing(make) as across:
+        async for batch in across.batches(): ...
     """
     across: Crossing[T] = Crossing(make)
     try:

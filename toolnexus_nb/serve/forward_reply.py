@@ -1,4 +1,4 @@
-"""Where no tools run, the model's chunks pass through: every choice, log probabilities, the caller's tool calls as they come.
+"""Where no tools run, the model's chunks pass through: all choices, log probabilities, tool calls as they come.
 
 Only what a strict client needs is made whole: one id and model, one role, ids and indices of calls, a finish reason.
 """
@@ -36,7 +36,7 @@ class ForwardReply:
 
     def last(self) -> bytes:
         """What ends the stream."""
-        missing = [
+        missing: list[dict[str, Any]] = [
             {"index": index, "delta": {}, "finish_reason": "tool_calls" if index in self._calls else "stop"}
             for index in sorted(self._open)
         ]

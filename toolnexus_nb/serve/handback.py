@@ -1,9 +1,9 @@
 """What happened here before the caller's own tools were handed back, so that the model still knows it afterwards.
 
 The caller sees one assistant message with its calls, and sends that back with its results. What the model did meanwhile
-with tools of this server is not in it. So the run's messages are kept, found by the ids of the calls, and put in the place
-of that message when it returns. The ids are random: nobody finds a conversation that is not theirs. What is forgotten
-(a restart, too long ago) only costs the model its memory of it.
+with tools of this server is not in it. So the run's messages are kept, found by the ids of the calls, and put in the
+place of that message when it returns. The ids are random: nobody finds a conversation that is not theirs. What is
+forgotten (a restart, too long ago) only costs the model its memory of it.
 """
 
 from __future__ import annotations

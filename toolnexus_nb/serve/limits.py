@@ -26,7 +26,7 @@ class Limits:
     at_once: int = 512
     """Replies being made at one time. One more is a 429 with retry-after."""
     seconds: float = 600.0
-    """Time for the whole reply: every round and every tool. More is a 504, or an error event once the stream has begun."""
+    """Time for the whole reply, all rounds and tools. More is a 504, or an error event once the stream has begun."""
     heartbeat: float = 15.0
     """Seconds of silence after which a stream sends a comment, so that proxies keep the connection."""
 

@@ -33,12 +33,13 @@ from .crossing import crossing
 from .mcp_content import to_call_result, to_mcp_tool
 
 if TYPE_CHECKING:
+    from ..tools.changes import ToolChange
     from ..tools.definition import Tool
     from ..tools.toolkit import Toolkit
 
 ServedApproval: TypeAlias = Literal["ask", "allow", "deny"] | Callable[[str, dict[str, Any]], bool]
-"""What happens to a call of a tool with needs_approval: ask the caller's person where the protocol can ("ask"), or a policy.
-A function gets the tool's name and the arguments, and says whether the call may run."""
+"""What happens to a call of a tool with needs_approval: ask the caller's person where the protocol can ("ask"), or a
+policy. A function gets the tool's name and the arguments, and says whether the call may run."""
 
 _YES: types.ElicitRequestedSchema = {"type": "object", "properties": {}}
 _SESSIONS_KEPT = 1000
@@ -57,7 +58,7 @@ def create_mcp_server(
 ) -> Server[Any]:
     """An MCP server (the SDK's low-level `Server`) that offers the toolkit's tools, as they are at each request.
 
-    `keep` is a filter by name (`tools_by_name("add")`); `seconds` the most a call may take; `on_call` hears of each call.
+    `keep` is a filter by name (`tools_by_name("add")`); `seconds` the most a call may take; `on_call` hears of each one.
     Serve it with `run_stdio`, mount it with `create_app`, or hand it to `mcp.Client(server)` in the same process.
     """
     from .. import __version__
@@ -138,7 +139,10 @@ class _Face:
             telling.add(task)
             task.add_done_callback(telling.discard)
 
-        undo = self._toolkit.on_change(lambda _: loop.call_soon_threadsafe(tell))
+        def changed(_: ToolChange) -> None:
+            loop.call_soon_threadsafe(tell)
+
+        undo = self._toolkit.on_change(changed)
         try:
             yield {}
         finally:
@@ -260,7 +264,7 @@ async def _reports_then_result(
 async def _ask_person(
     ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, question: str, tool: str
 ) -> str | types.InputRequiredResult | None:
-    """Put the question to the person at the client; since 2026-07-28 by asking the client to call again with the answer."""
+    """Put the question to the person at the client; since 2026-07-28 the client calls again with the answer."""
     capabilities = ctx.session.client_capabilities
     nobody = f"{tool} needs a person's approval, and this client has no way to ask for it."
     if capabilities is None or capabilities.elicitation is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 async def run_stdio(toolkit: Toolkit, **options: Any) -> None:
     """Serve the toolkit until standard input ends, then close it. `options` are those of `create_mcp_server`.
 
-    While it serves, what tools and their child processes print goes to standard error; standard output is the protocol's.
+    Meanwhile what tools and their child processes print goes to standard error; standard output is the protocol's.
     """
     from mcp.server.stdio import stdio_server
 

@@ -1,4 +1,4 @@
-"""Everything that goes wrong on the served side, said in the OpenAI shape: `{"error": {message, type, param, code}}`."""
+"""What goes wrong on the served side, said in the OpenAI shape: `{"error": {message, type, param, code}}`."""
 
 from __future__ import annotations
 

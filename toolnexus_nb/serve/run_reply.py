@@ -69,7 +69,11 @@ class RunReply:
         if self.handed_back:
             calls = self._delta({"tool_calls": [{"index": i, **call} for i, call in enumerate(self.handed_back)]})
         closing = {} if self._said_role else {"role": "assistant", "content": ""}
-        return calls + self.envelope.chunk(closing, self._finish()) + self.envelope.end(usage_of_run(self.result, self._prompt))
+        return (
+            calls
+            + self.envelope.chunk(closing, self._finish())
+            + self.envelope.end(usage_of_run(self.result, self._prompt))
+        )
 
     def whole(self) -> dict[str, Any]:
         """The plain reply."""

@@ -75,7 +75,10 @@ class Server:
 
 
 def serve_here(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve in this thread until Ctrl-C; `ready` is called with the address once it answers. Raises OSError for a taken port."""
+    """Serve in this thread until Ctrl-C; `ready` is called with the address once it answers.
+
+    Raises OSError when the port is taken.
+    """
     import uvicorn
 
     listening = _listen(host, port)
@@ -102,7 +105,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 async def _until_started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:
     while not (server.started or serving.done()):
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # noqa: ASYNC110 - uvicorn tells it by an attribute
 
 
 def _address(host: str, listening: socket.socket) -> str:

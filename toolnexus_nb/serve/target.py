@@ -20,8 +20,8 @@ class TargetError(Exception):
 def load_toolkit(target: str) -> Toolkit:
     """The toolkit that `target` names.
 
-    `package.module:name` or `path/to/file.py:name`, where name is a Toolkit, a tool, a function, or a list of them. Without a
-    name: the module's `toolkit`, or else every tool and public function that the module defines.
+    `package.module:name` or `path/to/file.py:name`, where name is a Toolkit, a tool, a function, or a list of them.
+    Without a name: the module's `toolkit`, or else every tool and public function that the module defines.
     Raises TargetError; what the module itself raises while it is imported passes through.
     """
     from ..tools.toolkit import Toolkit
