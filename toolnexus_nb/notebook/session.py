@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..rounds.client import Client
     from ..rounds.result import RunResult
     from ..tools.toolkit import Toolkit
+    from .commands_serve import Served
     from .panel import EventPanel
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Session:
 
     .client .toolkit .chat     made on first use; `connect` replaces the client and keeps the conversation
     .last                      the RunResult of the last question, or None
+    .server                    what `%toolnexus serve` serves (`.url`, `.key`, `.stop()`), or None
     .shell                     the running IPython, or None in a script
     .config                    what `%config Toolnexus.x = …` sets
     """
@@ -68,6 +70,7 @@ class Session:
     def __init__(self) -> None:
         self.config = Toolnexus()
         self.told: set[str] = set()
+        self.server: Served | None = None
         self._client: Client | None = None
         self._toolkit: Toolkit | None = None
         self._chat: Chat | None = None
