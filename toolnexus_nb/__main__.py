@@ -89,7 +89,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         "--approve",
         choices=("ask", "allow", "deny"),
         default="ask",
-        help="calls that need approval: ask (the person at an MCP client; denied elsewhere), allow or deny (default: ask)",
+        help="calls that need approval: ask (the person at an MCP client; else denied), allow or deny (default: ask)",
     )
 
 

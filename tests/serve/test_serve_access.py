@@ -32,7 +32,7 @@ def ask(
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "127.0.0.1:8000", "localhost:1", "LOCALHOST", "a.localhost:80", "[::1]:8000", "192.168.1.7:80", "web"],
+    ["127.0.0.1", "127.0.0.1:8000", "localhost:1", "LOCALHOST", "a.localhost:80", "[::1]:8000", "10.0.0.7:80", "web"],
 )  # fmt: skip
 def test_local_names_addresses_and_names_without_a_dot_are_answered(host: str) -> None:
     assert ask(Access(), host=host).status_code == 200

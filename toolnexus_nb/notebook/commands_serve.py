@@ -44,8 +44,8 @@ def _words(session: Session, words: Sequence[str]) -> Iterable[str]:
 def serve(session: Session, args: Namespace, cell: str | None) -> None:
     """Serve the notebook's tools and model to other programs: an OpenAI-compatible endpoint, a page, an MCP server.
 
-    It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said again, it shows
-    its card again; after `%toolnexus connect` it goes on with the new model.
+    It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said
+    again, it shows its card again; after `%toolnexus connect` it goes on with the new model.
     """
     served: Served | None = session.server
     if args.what == "stop":

@@ -4,8 +4,8 @@ The server runs tools on a person's machine, so a page on the web must not reach
 
 * **Host** (DNS rebinding): a page of `evil.example` can point its own name at 127.0.0.1, but its requests then carry
   that name. Answered are loopback names, IP addresses and names without a dot, none of which a stranger can own in the
-  public DNS, and the names in `hosts`. Behind a proxy that keeps the outer name (Binder, jupyter-server-proxy) that name
-  goes into `hosts`: `"hub.example.org"`, `"*.mybinder.org"` or `"*"`.
+  public DNS, and the names in `hosts`. Behind a proxy that keeps the outer name (Binder, jupyter-server-proxy) that
+  name goes into `hosts`: `"hub.example.org"`, `"*.mybinder.org"` or `"*"`.
 * **Origin**: browsers send POSTs without asking first if they look like a form, so leaving CORS headers out is not
   enough: a foreign origin is refused. Welcome are loopback origins (a page on any local port), the server's own, and
   `origins`.

@@ -1,7 +1,7 @@
 """`/mcp`: the MCP server over streamable HTTP, inside the app.
 
 mcp is imported and its session manager started with the first request, so a server that only answers chats never pays
-for it, and an app that is served twice (stopped, started again) gets a fresh manager each time: the SDK's runs only once.
+for it, and an app that is served twice (stopped, started again) gets a fresh manager each time: the SDK's runs once.
 """
 
 from __future__ import annotations

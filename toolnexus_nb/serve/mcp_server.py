@@ -58,7 +58,7 @@ def create_mcp_server(
 ) -> Server[Any]:
     """An MCP server (the SDK's low-level `Server`) that offers the toolkit's tools, as they are at each request.
 
-    `keep` is a filter by name (`tools_by_name("add")`); `seconds` the most a call may take; `on_call` hears of each one.
+    `keep` is a filter by name (`tools_by_name("add")`); `seconds` the most a call may take; `on_call` hears of all.
     Serve it with `run_stdio`, mount it with `create_app`, or hand it to `mcp.Client(server)` in the same process.
     """
     from .. import __version__

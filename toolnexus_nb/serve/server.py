@@ -104,8 +104,8 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 
 async def _until_started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:
-    while not (server.started or serving.done()):
-        await asyncio.sleep(0.01)  # noqa: ASYNC110 - uvicorn tells it by an attribute
+    while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn tells it by an attribute
+        await asyncio.sleep(0.01)
 
 
 def _address(host: str, listening: socket.socket) -> str:
