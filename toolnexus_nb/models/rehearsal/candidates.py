@@ -23,6 +23,9 @@ _LANDMARKS = frozenset("rainforest airport park river island university street d
 _MATH = re.compile(r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)*")
 
 
+_WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A value one parameter could take, the tokens it comes from, and how well it fits (0 hardly, 1 plausible, 3 said in so many words)."""
@@ -88,10 +91,10 @@ def _numbers(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         elif isinstance(value, int) and 1900 <= value <= 2100 and not unit:
             score -= 0.3
         yield Candidate(parameter, value, frozenset({at}), score)
-    if parameter.kind == "integer" and set(parameter.words) & {"year"}:
-        for at, token in enumerate(reading.tokens):
-            if token.kind == "date":
-                yield Candidate(parameter, int(token.value[:4]), frozenset(), 0.6)
+    clock = {"year": ("date", 0), "month": ("date", 1), "hour": ("time", 0), "hours": ("time", 0), "minute": ("time", 1), "minutes": ("time", 1)}
+    kind, part = next((clock[word] for word in parameter.words if word in clock), ("", 0))
+    for token in reading.of(kind) if kind and parameter.kind == "integer" else ():
+        yield Candidate(parameter, int(re.split(r"[-:]", token.value)[part]), frozenset(), 0.6)
 
 
 def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
@@ -151,7 +154,10 @@ def _choice_words(choice: Any) -> list[str]:
 def _choices(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
     """Enum values named in the prompt, whatever their case, plural or spelling of spaces; a number among them by its value."""
     stems = [token.stem for token in reading.tokens]
-    flat = {at: [stem(part) for part in re.split(r"[\s-]+", token.lower)] for at, token in enumerate(reading.tokens)}
+    flat = {
+        at: [stem(part) for part in (re.split(r"[\s-]+", token.lower) if token.kind != "date" else _WEEKDAY.findall(token.lower))]
+        for at, token in enumerate(reading.tokens)
+    }
     for choice in parameter.choices:
         if choice is None or isinstance(choice, bool):
             continue
@@ -264,6 +270,8 @@ def _strings(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[C
         value, taken = _value(parameter, role, reading, at, offer)
         if assigned(reading, at, parameter):
             score += 2.0
+        if token.kind == "name" and set(token.lower.split()) & set(parameter.words):
+            score += 1.5  # "Premier League" is a league
         score += cue(reading, at, at + 1, parameter) + preposition(reading, at, parameter)
         yield Candidate(parameter, value, taken, score)
 
@@ -320,10 +328,14 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     if role == "language":
         return IMPOSSIBLE
     if role == "person":
-        return 0.4 if known else 1.6
+        return 0.4 if known else 1.6 + 0.3 * (" " in lower)
     if role in ("path", "phone"):
         return IMPOSSIBLE
     return 1.0 if role in ("", "id") else 0.7
+
+
+def _wants_weekday(parameter: Parameter) -> bool:
+    return "week" in parameter.description.lower() or bool(_WEEKDAY.search(parameter.description))
 
 
 def _place_in(name: str, places: frozenset[str]) -> str:
@@ -340,6 +352,8 @@ def _place_in(name: str, places: frozenset[str]) -> str:
 def _value(parameter: Parameter, role: str, reading: Reading, at: int, offer: Offer) -> tuple[Any, frozenset[int]]:
     """The value at a token as this parameter wants it, and the tokens it takes up."""
     token = reading.tokens[at]
+    if token.kind == "date" and _wants_weekday(parameter) and (said := _WEEKDAY.search(token.text)):
+        return said[0].capitalize(), frozenset({at})
     if token.kind == "date":
         return in_format(token.value, parameter.description), frozenset({at})
     if token.kind == "name" and role in ("place", "country"):
@@ -395,8 +409,8 @@ def _dictionary(parameter: Parameter, reading: Reading, role: str) -> Iterator[C
         value: Any = None
         if role == "language" and word in LANGUAGES and token.kind in ("word", "name"):
             value = token.text
-        elif role == "currency" and word in CURRENCIES and token.kind in ("word", "name"):
-            value = CURRENCIES[word]
+        elif role == "currency" and word.split(" ")[-1] in CURRENCIES and token.kind in ("word", "name"):
+            value = CURRENCIES[word.split(" ")[-1]]
         elif role == "currency" and token.kind == "number" and token.text[:1] in CURRENCIES:
             value, measured = CURRENCIES[token.text[0]], True
         elif role == "unit" and token.kind in ("word", "name") and word in UNITS and (len(word) > 2 or measured or (before is not None and before.lower in ("to", "in", "into"))):

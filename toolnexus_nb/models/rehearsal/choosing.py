@@ -43,6 +43,8 @@ def match(offer: Offer, reading: Reading) -> Match:
     explained: list[tuple[float, float]] = []
     heard: list[str] = []
     for at, token in enumerate(reading.tokens):
+        if token.kind == "name" and any(best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split() if worth(part) >= 1):
+            heard.append(token.text)
         if token.kind != "word" or not worth(token.lower):
             continue
         near = _explains(token.stem, offer)
@@ -58,6 +60,8 @@ def match(offer: Offer, reading: Reading) -> Match:
     heard += telling
     idle = _idle_share(filled, reading)
     score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure + (0.1 if telling else 0.0) - 0.1 * idle
+    if named < 0.3:
+        score -= 0.5 * (0.3 - named)  # much of a description fits many tools; a name fits few
     if not heard:
         score = min(score, 0.3)
     return Match(offer, filled, score, named, told, covered, sure, tuple(dict.fromkeys(heard)))

@@ -70,6 +70,10 @@ def _relative_day(found: re.Match[str], today: date) -> date | None:
     if "before yesterday" in text:
         return today - timedelta(days=2)
     plain = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "next week": 7, "last week": -7}
+    if text.endswith("weekend"):
+        return _next_weekday(today, 5) + timedelta(days=7 * text.startswith("next"))
+    if text.endswith("month"):
+        return (today.replace(day=1) + timedelta(days=31)).replace(day=1)
     return today + timedelta(days=plain[text])
 
 
@@ -94,7 +98,7 @@ _DATE_FORMS = tuple(
         (rf"\b(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?\b", _calendar_day),
         (rf"\b{_MONTH}\s*(?:the\s+)?{_DAY}(?:,?\s+{_YEAR})?\b(?!:)", _calendar_day),
         (r"\b(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)\b", _relative_day),
-        (r"\b(?:today|tonight|tomorrow|yesterday|next week|last week)\b", _relative_day),
+        (r"\b(?:today|tonight|tomorrow|yesterday|next week|last week|(?:this|next) weekend|next month)\b", _relative_day),
         (rf"\b(?:(?P<which>next|this|coming|last|on)\s+)?{_WEEKDAY}\b", _named_day),
         (rf"\bin\s+{_COUNT}\s+(?P<span>day|week|fortnight)s?\b", _days_away),
         (rf"\b{_COUNT}\s+(?P<span>day|week|fortnight)s?\s+(?:from\s+(?:now|today)|ago)\b", _days_away),

@@ -69,7 +69,7 @@ def _assign(filled: Filled, found: list[Candidate], offer: Offer) -> None:
         best = max(
             open_,
             key=lambda one: (
-                round(one.score + (0.6 if one.parameter.required else 0.0), 3),
+                round(one.score + (1.5 if one.parameter.required else 0.0), 3),
                 -rank[one.parameter.name],
                 -min(one.tokens, default=0),
             ),

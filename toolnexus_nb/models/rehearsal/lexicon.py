@@ -293,7 +293,7 @@ NUMBER_WORDS: dict[str, int] = {
     **{w: 10 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)},
     "dozen": 12,
 }
-SCALES: dict[str, int] = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 10**12, "k": 1_000}
+SCALES: dict[str, int] = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 10**12}
 ORDINALS: dict[str, int] = {w: n for n, w in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1)}
 
 # Units as people write them -> one name. Used to hold a number and a parameter against each other.

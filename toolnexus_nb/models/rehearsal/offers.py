@@ -23,7 +23,7 @@ _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("language", "language lang locale"),
         ("currency", "currency"),
         ("country", "country nation"),
-        ("place", "city location place town state region destination origin address venue area county district neighborhood airport source departure arrival"),
+        ("place", "city timezone location place town state region destination origin address venue area county district neighborhood airport source departure arrival"),
         ("date", "date day deadline due birthday birthdate"),
         ("time", "time hour clock"),
         ("id", "id identifier code sku number reference isbn ticker symbol"),
@@ -31,7 +31,7 @@ _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("color", "color colour"),
         ("organization", "company organization organisation team brand manufacturer league store shop school bank employer firm club university"),
         ("person", "person author artist director actor composer customer user employee player recipient sender band singer name musician painter scientist president student patient"),
-        ("unit", "unit units scale"),
+        ("unit", "unit units"),
         ("query", "query topic keyword keywords search subject question term"),
         ("text", "text body message content sentence description note task todo summary title string input comment prompt phrase expression equation"),
     )

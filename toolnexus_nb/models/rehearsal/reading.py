@@ -56,6 +56,7 @@ _NUMBER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*[\w]|[^\W\d_]|[^\w\s]|\d+\w*|_\w*")
 _MATH = {"+": "plus", "*": "multiplied", "×": "multiplied", "÷": "divided", "/": "divided", "^": "power", "−": "minus", "-": "minus"}
+_SUFFIXES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000}
 _SPOKEN_MATH = {"x": "multiplied", "times": "multiplied", "over": "divided"}
 
 
@@ -156,7 +157,12 @@ def read(text: str, today: date) -> Reading:
         unit, end = _unit_of(match, text)
         if unit is None:
             continue
-        found.append(Token(text[start:end], start, end, "number", number(match["digits"]), unit))
+        value = number(match["digits"])
+        factor = _SUFFIXES.get(text[end : end + 1]) if not text[end + 1 : end + 2].isalnum() else None
+        if factor and end == match.end("digits") and (match["currency"] or text[end] in "kB"):
+            value, end = value * factor, end + 1  # "$1.2M", "5k"
+            value = int(value) if float(value).is_integer() else value
+        found.append(Token(text[start:end], start, end, "number", value, unit))
         spans.append((start, end))
     for match in _WORD.finditer(text):
         if free(match.start(), match.end()):
@@ -178,8 +184,8 @@ def _unit_of(match: re.Match[str], text: str) -> tuple[str | None, int]:
         return "ordinal", match.end("ordinal")
     glued = match["unit"]
     if glued:
-        if glued.lower() in ("k", "m", "bn") and glued.lower() != "m":
-            return "", match.end("digits")
+        if (match["currency"] and glued in _SUFFIXES) or glued == "k":
+            return UNITS.get(match["currency"] or "", ""), match.end("digits")
         if glued.lower() in UNITS:
             return UNITS[glued.lower()], match.end("unit")
         return ("", match.end("digits")) if len(glued) == 1 else (None, 0)
@@ -201,7 +207,7 @@ def _spoken_numbers(tokens: list[Token]) -> Iterator[Token]:
                 nxt = tokens[end].lower
                 if nxt in NUMBER_WORDS and 20 <= value % 100 < 100 and value % 10 == 0 and NUMBER_WORDS[nxt] < 10:
                     value += NUMBER_WORDS[nxt]
-                elif nxt in SCALES and nxt != "k":
+                elif nxt in SCALES:
                     value *= SCALES[nxt]
                 elif nxt == "and" and end + 1 < len(tokens) and tokens[end + 1].lower in NUMBER_WORDS and value >= 100 and value % 100 == 0:
                     value += NUMBER_WORDS[tokens[end + 1].lower]
