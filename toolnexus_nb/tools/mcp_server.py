@@ -155,7 +155,7 @@ class McpServer:
             self._take_list(await self._connect())
 
     async def _open_apart(self) -> list[Any]:
-        """Open without touching the toolkit, and give the list of tools: none if disabled, or on failure (a finding)."""
+        """Open without touching the toolkit, and give the tools it lists: none if disabled, or on failure (a finding)."""
         if self.spec.disabled:
             return []
         async with self._opening:

@@ -1,0 +1,76 @@
+"""One odd piece in what a server says must not cost the rest."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from toolnexus_nb.tools.mcp_mending import mend, mended_tool
+
+
+def mended(result):
+    """(the mended result, the remarks)."""
+    remarks = []
+    item = SimpleNamespace(message=SimpleNamespace(result=result))
+    assert mend(item, remarks.append) is item
+    return result, remarks
+
+
+GOOD = {"name": "a", "inputSchema": {"type": "object"}}
+
+
+def test_good_answers_pass_untouched():
+    answer = {"tools": [dict(GOOD)], "nextCursor": "2"}
+    assert mended(answer) == ({"tools": [GOOD], "nextCursor": "2"}, [])
+    answer = {"content": [{"type": "text", "text": "x"}], "structuredContent": {"a": 1}, "isError": False}
+    assert mended(dict(answer)) == (answer, [])
+
+
+def test_other_messages_are_left_alone():
+    answer = {"contents": [{"uri": "x", "text": "y"}]}
+    assert mended(dict(answer)) == (answer, [])
+    assert mend(error := ValueError("no message"), print) is error
+
+
+def test_a_schema_without_type_or_no_schema_is_completed():
+    remarks = []
+    tool = mended_tool({"name": "a", "inputSchema": {"properties": {"x": {}}}}, remarks.append)
+    assert tool["inputSchema"] == {"properties": {"x": {}}, "type": "object"} and "'a'" in remarks[0]
+    assert mended_tool({"name": "a"}, print)["inputSchema"] == {"type": "object"}
+    assert mended_tool({"name": "a", "inputSchema": None}, print)["inputSchema"] == {"type": "object"}
+
+
+def test_optional_fields_that_cannot_be_read_are_left_out():
+    remarks = []
+    tool = mended_tool({**GOOD, "annotations": "careful", "title": 3, "description": "ok"}, remarks.append)
+    assert tool == {**GOOD, "description": "ok"} and len(remarks) == 2
+
+
+def test_a_tool_without_a_name_is_dropped_and_the_others_stay():
+    answer, remarks = mended({"tools": [{"inputSchema": {}}, "nonsense", dict(GOOD)]})
+    assert answer["tools"] == [GOOD] and len(remarks) == 2
+
+
+def test_unknown_content_becomes_its_json():
+    answer, remarks = mended({"content": [{"type": "hologram", "data": 1}, {"type": "text"}, "plain"]})
+    assert [block["text"] for block in answer["content"]] == [
+        '{"type": "hologram", "data": 1}',
+        '{"type": "text"}',
+        "plain",
+    ]
+    assert len(remarks) == 3
+
+
+def test_structured_content_that_is_no_object_is_text_on_older_connections():
+    answer, _ = mended({"content": [], "structuredContent": [1, 2]})
+    assert answer == {"content": [{"type": "text", "text": "[1, 2]"}]}
+    newer = {"content": [], "structuredContent": [1, 2], "resultType": "complete"}
+    assert mended(dict(newer))[0] == newer
+
+
+def test_a_result_without_content_is_an_empty_one():
+    assert mended({"isError": True})[0] == {"isError": True, "content": []}
+
+
+def test_a_mended_server_says_so(kit, raw):
+    server = kit.add_mcp_sync("r", command=raw())
+    assert any("'odd'" in note and "completed" in note for note in server.notes)
