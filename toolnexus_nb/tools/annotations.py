@@ -4,15 +4,20 @@ iterators as lists. What still has no JSON form says why and what to write inste
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import enum
 import sys
 import types
 import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated, Any, Union
 
 from pydantic import AfterValidator, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticCustomError, core_schema
+from typing_extensions import NotRequired, ReadOnly, Required, TypedDict
 
 from .context import current_context, main_namespace
 from .variables import a_type, fits, look_up
@@ -20,6 +25,19 @@ from .variables import a_type, fits, look_up
 
 class NoJsonForm(TypeError):
     """An annotation that no JSON value can stand for; the message says why."""
+
+
+_names: ContextVar[Callable[[], dict[str, Any]]] = ContextVar("toolnexus_names", default=dict)
+
+
+@contextmanager
+def names_known(names: Callable[[], dict[str, Any]]) -> Iterator[None]:
+    """While entered, annotations below (also those of a class's fields) may mean what `names()` gives."""
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
 
 
 VARIABLE_TEXT = "Name of a notebook variable that holds "
@@ -100,14 +118,14 @@ def readable(annotation: Any) -> Any:
 
 def expressible(annotation: Any) -> Any:
     """The annotation with its unexpressible parts replaced. Raises NoJsonForm if one can't be."""
+    if sys.version_info < (3, 12):
+        _adopt_nested(annotation)
     return _replace(annotation)
 
 
 def _replace(annotation: Any) -> Any:
     if annotation is Ellipsis or _accepted(annotation):
         return annotation
-    if _is_old_typed_dict(annotation):
-        return _adopt_typed_dict(annotation)
     if metadata := getattr(annotation, "__metadata__", ()):
         return Annotated[(_replace(annotation.__origin__), *metadata)]
     origin = typing.get_origin(annotation)
@@ -118,17 +136,21 @@ def _replace(annotation: Any) -> Any:
     if origin is not None and _container(origin):
         return _rebuilt(annotation, origin)
     if isinstance(origin or annotation, type):
-        cls = origin or annotation
-        _adopt_nested(cls)
-        if _accepted(annotation):
-            return annotation
-        return Annotated[Any, NotebookVariable(cls)]
+        return Annotated[Any, NotebookVariable(origin or annotation)]
     raise NoJsonForm(f"{annotation!r} can't be written in JSON")
+
+
+def adapter_of(annotation: Any) -> TypeAdapter[Any]:
+    """Pydantic's reader of an annotation; names in the fields of local classes are found in the function's scope."""
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    if not adapter.pydantic_complete:
+        adapter.rebuild(force=True, _types_namespace=_names.get()())
+    return adapter
 
 
 def _accepted(annotation: Any) -> bool:
     try:
-        TypeAdapter(annotation).json_schema()
+        adapter_of(annotation).json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError, TypeError):
         return False
     return True
@@ -150,51 +172,58 @@ def _rebuilt(annotation: Any, origin: Any) -> Any:
 # typing.TypedDict before Python 3.12 -----------------------------------------------------------------------------------
 
 
-def _is_old_typed_dict(annotation: Any) -> bool:
-    return (
-        sys.version_info < (3, 12)
-        and isinstance(annotation, type)
-        and type(annotation).__name__ == "_TypedDictMeta"
-        and (type(annotation).__module__ == "typing")
-    )
+def is_old_typed_dict(annotation: Any) -> bool:
+    """Whether it is a class of typing's TypedDict that pydantic refuses."""
+    if sys.version_info >= (3, 12) or not isinstance(annotation, type):
+        return False
+    return type(annotation).__name__ == "_TypedDictMeta" and type(annotation).__module__ == "typing"
 
 
-def _adopt_typed_dict(cls: Any) -> Any:
-    """Give typing's TypedDict a twin pydantic accepts (it wants typing_extensions' before Python 3.12)."""
-    import typing_extensions
-
-    if "__get_pydantic_core_schema__" in cls.__dict__:
-        return cls
-    fields: dict[str, Any] = {}
-    for name, hint in typing.get_type_hints(cls, include_extras=True).items():
-        while typing.get_origin(hint) in (
-            typing.Required,
-            typing.NotRequired,
-            typing_extensions.Required,
-            typing_extensions.NotRequired,
-        ):
-            hint = typing.get_args(hint)[0]
-        if not _mentions(hint, cls):
-            hint = _replace(hint)
-        fields[name] = hint if name in cls.__required_keys__ else typing_extensions.NotRequired[hint]
-    twin = typing_extensions.TypedDict(cls.__name__, fields)  # type: ignore[operator]
-    twin.__doc__, twin.__module__, twin.__qualname__ = cls.__dict__.get("__doc__"), cls.__module__, cls.__qualname__
-    # The user's class itself keeps being usable anywhere below another type: it answers pydantic through its twin.
-    cls.__get_pydantic_core_schema__ = classmethod(lambda _, source, handler: handler.generate_schema(twin))
-    return cls
-
-
-def _mentions(hint: Any, cls: Any) -> bool:
-    return hint is cls or any(_mentions(one, cls) for one in typing.get_args(hint))
-
-
-def _adopt_nested(cls: Any) -> None:
-    """Adopt typing's TypedDicts among the fields of a dataclass or NamedTuple."""
+def field_types(cls: Any) -> dict[str, Any]:
+    """The resolved annotations of a class's fields; {} if they name something that can't be found."""
     try:
-        hints = typing.get_type_hints(cls, include_extras=True)
-    except Exception:  # nothing to adopt in what can't be resolved; building the schema reports it
-        return
-    for hint in hints.values():
-        for one in (hint, *typing.get_args(hint)):
-            if _is_old_typed_dict(one):
-                _adopt_typed_dict(one)
+        return typing.get_type_hints(cls, localns=_names.get()(), include_extras=True)
+    except Exception:  # whatever evaluating them raises; building the schema reports it with its own words
+        return {}
+
+
+def typed_dict_fields(cls: Any) -> dict[str, tuple[Any, bool]]:
+    """(type, required) by key. `__required_keys__` alone is wrong where the annotations are strings."""
+    fields: dict[str, tuple[Any, bool]] = {}
+    for name, hint in field_types(cls).items():
+        required = name in cls.__required_keys__
+        while (origin := typing.get_origin(hint)) in _REQUIREDNESS:
+            required = required if origin is ReadOnly else origin in (typing.Required, Required)
+            hint = typing.get_args(hint)[0]
+        fields[name] = (hint, required)
+    return fields
+
+
+_REQUIREDNESS = (typing.Required, typing.NotRequired, Required, NotRequired, ReadOnly)
+
+
+def _adopt_typed_dict(cls: Any) -> None:
+    """Give typing's TypedDict a twin pydantic accepts (it wants typing_extensions' before Python 3.12).
+
+    The user's class itself keeps being usable anywhere below another type: it answers pydantic through its twin.
+    """
+    fields = typed_dict_fields(cls)
+    keys = {name: hint if required else NotRequired[hint] for name, (hint, required) in fields.items()}
+    twin = TypedDict(cls.__name__, keys)  # type: ignore[misc]
+    twin.__doc__, twin.__module__, twin.__qualname__ = cls.__dict__.get("__doc__"), cls.__module__, cls.__qualname__
+    cls.__get_pydantic_core_schema__ = classmethod(lambda _, source, handler: handler.generate_schema(twin))
+    for hint, _ in fields.values():
+        _adopt_nested(hint)
+
+
+def _adopt_nested(annotation: Any, seen: frozenset[Any] = frozenset()) -> None:
+    """Adopt typing's TypedDicts in an annotation, and among the fields of the classes in it."""
+    if is_old_typed_dict(annotation):
+        if "__get_pydantic_core_schema__" not in annotation.__dict__:
+            _adopt_typed_dict(annotation)
+    elif isinstance(annotation, type) and annotation not in seen:
+        if dataclasses.is_dataclass(annotation) or hasattr(annotation, "_fields"):
+            for hint in field_types(annotation).values():
+                _adopt_nested(hint, seen | {annotation})
+    for one in typing.get_args(annotation):
+        _adopt_nested(one, seen)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from .annotations import names_known
 from .checks import objections, schema_sentences, sentences
 from .misfits import missing_value, unknown_key
 from .schema import JSONSchema, references
@@ -42,11 +43,11 @@ class SignatureBinder:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         definitions: dict[str, JSONSchema] = {}
-        slots = [slot_of(reading.name, one, definitions) for one in reading.parameters]
+        with names_known(reading.names):
+            slots = [slot_of(reading.name, one, definitions) for one in reading.parameters]
         self.slots = [slot for slot in slots if slot.parameter.kind is not VAR_KEYWORD]
         self._by_key = {slot.key: slot for slot in self.slots}
         self._rest = next((slot for slot in slots if slot.parameter.kind is VAR_KEYWORD), None)
-        self._has_var_positional = any(slot.parameter.kind is VAR_POSITIONAL for slot in slots)
         self._all_by_keyword = all(slot.parameter.kind in (POSITIONAL_OR_KEYWORD, KEYWORD_ONLY) for slot in self.slots)
         self.definitions = definitions
         self.input_schema = self._schema(definitions)

@@ -9,6 +9,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
+from .annotations import field_types
 from .docstrings import read_docstring
 from .signature import annotated_text, raw_docstring
 
@@ -29,11 +30,7 @@ def field_texts(cls: Any) -> tuple[str, dict[str, str]]:
 
 
 def _annotated(cls: Any) -> Iterator[tuple[str, str]]:
-    try:
-        hints = typing.get_type_hints(cls, include_extras=True)
-    except Exception:  # a name that can't be resolved here is reported where the type itself is read
-        return
-    for name, hint in hints.items():
+    for name, hint in field_types(cls).items():
         if text := annotated_text(hint):
             yield name, text
 

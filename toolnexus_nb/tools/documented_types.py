@@ -56,7 +56,9 @@ def _read(node: ast.expr) -> Any:
             return _NAMES[name]
         case ast.Constant(value=None):
             return None
-        case ast.Set(elts=choices) | ast.Tuple(elts=choices) if choices and all(isinstance(one, ast.Constant) for one in choices):
+        case ast.Set(elts=choices) | ast.Tuple(elts=choices) if choices and all(
+            isinstance(one, ast.Constant) for one in choices
+        ):
             return Literal[tuple(one.value for one in choices if isinstance(one, ast.Constant))]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return Union[_read(left), _read(right)]  # noqa: UP007  (built at run time)

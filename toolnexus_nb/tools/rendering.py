@@ -24,16 +24,27 @@ from .results import ResultPart
 
 LONGEST = 20_000
 """Characters of a result a model gets; the rest is cut with a note."""
-_ITEMS = 1_000
-"""Items taken from a generator or another lazy iterable."""
+_ITEMS = 10_000
+"""Items taken from one list, generator or mapping."""
+_NODES = 100_000
+"""Lists, mappings and objects written of one value."""
+_LOOKED_AT = 100
+"""Items of a list or dict among which pictures are looked for."""
 _ROWS, _COLUMNS = 20, 20
-_DEEPEST = 60
+_DEEPEST = 100
 
 Rendered = tuple[str, tuple[ResultPart, ...]]
 
 
 def render(value: Any) -> Rendered:
-    """(text for the model, parts) of any Python value. Does not raise for a value that cannot be written: it is named."""
+    """(text for the model, parts) of any Python value. A value that can't be written is named, with the reason."""
+    try:
+        return _rendered(value)
+    except Exception as error:  # a foreign repr, dump or savefig failed: the tool itself did its work
+        return bounded(f"{_repr(value)} (it could not be written in full: {type(error).__name__}: {error})"), ()
+
+
+def _rendered(value: Any) -> Rendered:
     if isinstance(value, str):
         return bounded(_clean(value)), ()
     if value is None or type(value) in (bool, int):
@@ -43,8 +54,11 @@ def render(value: Any) -> Rendered:
     special = _special(value)
     if special is not None:
         return bounded(special[0]), special[1]
-    if isinstance(value, list | tuple) and any(_is_picture(one) or isinstance(one, ResultPart) for one in value):
-        return _sequence_with_parts(value)
+    if isinstance(value, list | tuple) and any(map(_has_parts, value[:_LOOKED_AT])):
+        return _with_parts([render(one) for one in value[:_LOOKED_AT]])
+    if isinstance(value, dict) and any(map(_has_parts, itertools.islice(value.values(), _LOOKED_AT))):
+        named = [(key, render(one)) for key, one in itertools.islice(value.items(), _LOOKED_AT)]
+        return _with_parts([(f"{key}: {text}", parts) for key, (text, parts) in named])
     return bounded(as_json(value)), ()
 
 
@@ -63,47 +77,102 @@ def bounded(text: str, longest: int = LONGEST) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without lone surrogates, which no endpoint takes (quirk G04)."""
+    """Without lone surrogates, which no endpoint takes: pairs are joined, the rest is U+FFFD (quirk G04)."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 
 # --- plain data -------------------------------------------------------------------------------------------------------
 
 
-def plain_data(value: Any, depth: int = 0) -> Any:
-    """A value in JSON's own types: dict, list, str, int, float, bool, None."""
-    if isinstance(value, enum.Enum):
-        return plain_data(value.value, depth + 1)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return _clean(str(value))
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if depth > _DEEPEST:
-        return "…"
-    if isinstance(value, Mapping):
-        return {_key(key): plain_data(one, depth + 1) for key, one in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain_data(value._asdict(), depth)
-    if isinstance(value, list | tuple):
-        return [plain_data(one, depth + 1) for one in value]
-    if isinstance(value, set | frozenset):
-        return [plain_data(one, depth + 1) for one in _sorted(value)]
-    return _plain_object(value, depth)
+def plain_data(value: Any) -> Any:
+    """A value in JSON's own types: dict, list, str, int, float, bool, None. Cycles and the excess of a huge value are "…"."""
+    return _Plain().of(value)
+
+
+class _Plain:
+    """One walk over a value. It knows what it is inside of, and how much it may still write."""
+
+    def __init__(self) -> None:
+        self._left = _NODES
+        self._inside: set[int] = set()
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, enum.Enum):
+            value = value.value
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return _clean(str(value))
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else None
+        self._left -= 1
+        if self._left < 0 or id(value) in self._inside or len(self._inside) > _DEEPEST:
+            return "…"
+        self._inside.add(id(value))
+        try:
+            return self._compound(value)
+        finally:
+            self._inside.discard(id(value))
+
+    def _compound(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {_key(key): self.of(one) for key, one in self._first(value.items())}
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return {key: self.of(one) for key, one in value._asdict().items()}
+        if isinstance(value, list | tuple):
+            return self._items(value)
+        if isinstance(value, set | frozenset):
+            return self._items(_sorted(value))
+        if isinstance(value, bytes | bytearray | memoryview):
+            return _bytes_text(bytes(value))
+        if _is_lazy(value):
+            return self._items(value)
+        return self._object(value)
+
+    def _items(self, values: Iterable[Any]) -> list[Any]:
+        source = iter(values)
+        items = [self.of(one) for one in self._first(source)]
+        if next(source, _NOTHING) is not _NOTHING:
+            items.append(f"… (only the first {len(items)} items)")
+        return items
+
+    def _first(self, values: Iterable[Any]) -> Iterator[Any]:
+        """At most `_ITEMS` of them, fewer if the whole has become too large."""
+        for one in itertools.islice(values, _ITEMS):
+            yield one
+            self._left -= 1
+            if self._left <= 0:
+                return
+
+    def _object(self, value: Any) -> Any:
+        if isinstance(value, datetime.date | datetime.time):
+            return None if type(value).__name__ == "NaTType" else value.isoformat()
+        if isinstance(value, datetime.timedelta | uuid.UUID | PurePath | decimal.Decimal | complex):
+            return str(value)
+        if dump := _method(value, "model_dump"):
+            return self.of(dump())
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: self.of(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        special = _special(value)
+        if special is not None:
+            return special[0]
+        if type(value).__name__ == "NAType":  # pandas' missing value
+            return None
+        if item := _method(value, "item"):  # a numpy scalar
+            return self.of(item())
+        return _repr(value)
 
 
 def _key(key: Any) -> str:
     if isinstance(key, str):
         return _clean(key)
-    plain = plain_data(key, _DEEPEST)
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return as_json(key)
 
 
 def _sorted(values: Iterable[Any]) -> list[Any]:
@@ -113,43 +182,10 @@ def _sorted(values: Iterable[Any]) -> list[Any]:
         return sorted(values, key=repr)
 
 
-def _plain_object(value: Any, depth: int) -> Any:
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, datetime.timedelta | uuid.UUID | PurePath | decimal.Decimal | complex):
-        return str(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return _bytes_text(bytes(value))
-    if isinstance(value, range) or _is_lazy(value):
-        return _taken(value, depth)
-    if dump := _method(value, "model_dump"):
-        return plain_data(dump(), depth + 1)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain_data(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}
-    special = _special(value)
-    if special is not None:
-        return special[0]
-    if item := _method(value, "item"):  # a numpy scalar
-        try:
-            return plain_data(item(), depth + 1)
-        except (TypeError, ValueError):
-            return _repr(value)
-    return _repr(value)
-
-
 def _is_lazy(value: Any) -> bool:
     return isinstance(value, Iterator) or (
         isinstance(value, Iterable) and type(value).__module__ in ("builtins", "collections", "itertools")
     )
-
-
-def _taken(value: Iterable[Any], depth: int) -> list[Any]:
-    """The first items of something that may never end."""
-    source = iter(value)
-    items = [plain_data(one, depth + 1) for one in itertools.islice(source, _ITEMS)]
-    if len(items) == _ITEMS and next(source, _NOTHING) is not _NOTHING:
-        items.append(f"… (only the first {_ITEMS} items)")
-    return items
 
 
 _NOTHING = object()
@@ -181,6 +217,8 @@ def _repr(value: Any) -> str:
     """A repr without the address, which says nothing and differs each time."""
     if inspect.isroutine(value) or isinstance(value, type):
         return getattr(value, "__qualname__", None) or type(value).__name__
+    if inspect.ismodule(value):
+        return f"module {value.__name__}"
     if type(value).__repr__ is object.__repr__:
         return f"a {type(value).__qualname__} object"
     try:
@@ -277,8 +315,10 @@ def _figure(value: Any) -> Rendered | None:
     return f"a figure with {len(value.axes)} axes{f': {named}' if named else ''}", (part,)
 
 
-def _is_picture(value: Any) -> bool:
-    return _is(value, "PIL.Image", "Image") or _is(value, "matplotlib.figure", "Figure")
+def _has_parts(value: Any) -> bool:
+    return (
+        isinstance(value, ResultPart) or _is(value, "PIL.Image", "Image") or _is(value, "matplotlib.figure", "Figure")
+    )
 
 
 def _pil_image(value: Any) -> Rendered | None:
@@ -322,6 +362,6 @@ def _parts_text(parts: Iterable[ResultPart]) -> str:
     return "\n".join(_part_text(part) for part in parts)
 
 
-def _sequence_with_parts(values: Iterable[Any]) -> Rendered:
-    rendered = [render(one) for one in values]
+def _with_parts(rendered: list[Rendered]) -> Rendered:
+    """Several results as one: texts line by line, parts in order."""
     return bounded("\n".join(text for text, _ in rendered)), tuple(part for _, parts in rendered for part in parts)

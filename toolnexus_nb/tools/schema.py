@@ -24,7 +24,7 @@ from pydantic.errors import (
 )
 from pydantic.json_schema import GenerateJsonSchema
 
-from .annotations import NoJsonForm, expressible, readable
+from .annotations import NoJsonForm, adapter_of, expressible, readable
 from .class_texts import field_texts
 
 JSONSchema = dict[str, Any]
@@ -94,7 +94,7 @@ def _build(annotation: Any) -> Shape:
 
 
 def _pydantic_shape(annotation: Any) -> Shape:
-    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    adapter = adapter_of(annotation)
     schema = adapter.json_schema(schema_generator=_Generator)
     definitions = {name: without_titles(one) for name, one in schema.pop("$defs", {}).items()}
     schema = without_titles(schema)

@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import typing_extensions
+
+from .annotations import names_known, typed_dict_fields
 from .context import ToolContext, main_namespace
 from .docstrings import Documentation, read_docstring
 from .provenance import Source
@@ -50,6 +53,7 @@ class Reading:
     """A callable as read: the parameters a model may fill, and the name of the one that receives the context.
 
     `fixed` are the parameters no model fills: the context's, a partial's. `takes_self`: a method without its object.
+    `names` gives what the names in its annotations mean.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Reading:
     context_parameter: str | None
     takes_self: bool
     fixed: frozenset[str] = frozenset()
+    names: Callable[[], dict[str, Any]] = dict
 
 
 def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
@@ -65,7 +70,7 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
     inner = underlying(function)
     title = name or callable_name(function)
     try:
-        signature = inspect.signature(function)
+        signature = _signature(function)
     except (ValueError, TypeError) as error:
         raise SignatureError(
             f"{title} has no readable signature ({error}); wrap it: def {title}(x: float) -> float: return ..."
@@ -86,10 +91,19 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
         if _wants_context(raw, annotation):
             context_parameter = raw.name
             continue
-        kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
-    return Reading(
-        title, documentation, tuple(kept), context_parameter, takes_self, frozenset(bound | {context_parameter or ""})
-    )
+        with names_known(scope.names):
+            kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
+    fixed = frozenset(bound | {context_parameter or ""})
+    return Reading(title, documentation, tuple(kept), context_parameter, takes_self, fixed, scope.names)
+
+
+def _signature(function: Any) -> inspect.Signature:
+    if sys.version_info < (3, 14):
+        return inspect.signature(function)
+    import annotationlib
+
+    # Python 3.14 evaluates annotations when they are looked at; names it can't find stay forward references.
+    return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 
 
 def underlying(function: Any) -> Any:
@@ -197,6 +211,8 @@ def annotation_text(annotation: Any) -> str:
 
 def annotated_text(annotation: Any) -> str:
     """The text in `Annotated[str, "text"]`, `Annotated[str, Doc("text")]`; Field(description=) is pydantic's to read."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return next((text for one in typing.get_args(annotation) if (text := annotated_text(one))), "")
     for extra in getattr(annotation, "__metadata__", ()):
         if isinstance(extra, str):
             return inspect.cleandoc(extra)
@@ -218,21 +234,10 @@ def _unpacked(parameter: Parameter) -> Iterator[Parameter]:
     if parameter.kind is not VAR_KEYWORD or typing.get_origin(parameter.annotation) not in _UNPACK:
         yield parameter
         return
-    fields = typing.get_args(parameter.annotation)[0]
-    required = getattr(fields, "__required_keys__", frozenset())
-    for name, annotation in typing.get_type_hints(fields, include_extras=True).items():
-        while typing.get_origin(annotation) in _REQUIREDNESS:
-            annotation = typing.get_args(annotation)[0]
-        default = EMPTY if name in required else UNSET
-        yield Parameter(
-            name,
-            KEYWORD_ONLY,
-            annotation,
-            default,
-            annotation_text(annotation),
-            "annotation",
-            annotated_text(annotation),
-        )
+    for name, (annotation, required) in typed_dict_fields(typing.get_args(parameter.annotation)[0]).items():
+        text = annotation_text(annotation)
+        said = annotated_text(annotation)
+        yield Parameter(name, KEYWORD_ONLY, annotation, EMPTY if required else UNSET, text, "annotation", said)
 
 
 class _Unset:
@@ -245,14 +250,7 @@ class _Unset:
 UNSET = _Unset()
 
 
-def _typing_names(*names: str) -> frozenset[Any]:
-    import typing_extensions
-
-    return frozenset(getattr(module, name) for module in (typing, typing_extensions) for name in names)
-
-
-_UNPACK = _typing_names("Unpack")
-_REQUIREDNESS = _typing_names("Required", "NotRequired")
+_UNPACK = (typing.Unpack, typing_extensions.Unpack)
 
 
 class _Scope:
@@ -281,6 +279,13 @@ class _Scope:
             f"{self._title}: the annotation of {raw.name} names {error.name if error else annotation!r}, which is not "
             f"defined where {self._title} was written; define it before the tool is made, at the top of a cell or module"
         ) from error
+
+    def names(self) -> dict[str, Any]:
+        """Everything an annotation here may name, the nearest meaning first."""
+        merged: dict[str, Any] = {}
+        for names in reversed(list(self._namespaces())):
+            merged.update(names)
+        return merged
 
     def _namespaces(self) -> Iterator[dict[str, Any]]:
         inner = self._inner

@@ -127,7 +127,10 @@ def _undescribed(schema: JSONSchema, parameter: Parameter) -> JSONSchema:
 
 
 def _with_default(schema: JSONSchema, shape: Shape, default: Any) -> JSONSchema:
-    for plain in (lambda: shape.adapter.dump_python(default, mode="json", warnings=False), lambda: to_jsonable_python(default)):
+    for plain in (
+        lambda: shape.adapter.dump_python(default, mode="json", warnings=False),
+        lambda: to_jsonable_python(default),
+    ):
         try:
             value = plain()
             json.dumps(value, allow_nan=False)
