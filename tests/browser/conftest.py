@@ -71,6 +71,7 @@ class JupyterServer:
         command = [sys.executable, "-m", "jupyter", app, "--allow-root", "--no-browser", "--ip=127.0.0.1"]
         command += [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password="]
         command += [f"--ServerApp.root_dir={self.notebooks}", "--LabApp.extension_manager=readonly"]
+        command += ["--ServerApp.disable_check_xsrf=True"]  # kernels are ended through the API between tests
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.notebooks)
         self._wait_up()

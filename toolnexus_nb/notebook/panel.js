@@ -1,11 +1,11 @@
 // The live event panel. Python renders every fragment (escaped there) and says where it goes; this file places them.
 //
-//   {type: "ops", ops: [...]}    in order:
+//   {type: "ops", ops: [...], say?: text}    in order:
 //     ["html", part, html]         make the element with data-part=part look like html, keeping focus and what was opened
 //     ["add", part, html]          put html at the end of that element
 //     ["text", part, delta]        add plain text to the text that streams in that element
 //     ["settle", part, html, tail] put html before the streaming text, which is now `tail`
-//   {type: "say", text}           one short sentence for a screen reader
+//   `say` is one short sentence for a screen reader
 //
 //   to Python: {type: "ready"}, {type: "decide", part, decision, arguments?}
 
@@ -106,7 +106,7 @@ function render({ model, el }) {
 
   const onMessage = (message) => {
     if (message.type === "ops") for (const [name, ...rest] of message.ops) operations[name]?.(...rest);
-    if (message.type === "say") live.textContent = message.text;
+    if (message.say) live.textContent = message.say;
   };
 
   const onClick = (event) => {
