@@ -107,7 +107,7 @@ def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
         return 1.7 if things or before in ("top", "first", "last", "next") or (after and after[0].lower == "of") else 0.0
     if not things or token.unit or not token.text.isalpha() or things in parameter.words:
         return 0.0
-    return -4.0 if any(word + "s" == things for word in parameter.words) else -1.2  # "two charges" says how many, not how large
+    return -4.0 if any(word + "s" == things for word in parameter.words) else -2.5  # "two charges" says how many, not how large
 
 
 def _scaled(parameter: Parameter, token: Token, value: float) -> float:
@@ -272,6 +272,8 @@ def _strings(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[C
             score += 2.0
         if token.kind == "name" and set(token.lower.split()) & set(parameter.words):
             score += 1.5  # "Premier League" is a league
+        elif token.kind == "name" and all(best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split()):
+            score -= 1.2  # "DNA" of a tool about DNA
         score += cue(reading, at, at + 1, parameter) + preposition(reading, at, parameter)
         yield Candidate(parameter, value, taken, score)
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from .cues import VALUES
 from .filling import Filled, fill
+from .lexicon import OPENERS, STOP
 from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
 
+_GENERAL_VERBS = frozenset("get find calculate compute determine show create generate".split())
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
@@ -60,7 +62,8 @@ def match(offer: Offer, reading: Reading) -> Match:
     heard += telling
     idle = _idle_share(filled, reading)
     score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure + (0.1 if telling else 0.0) - 0.1 * idle
-    if named < 0.3:
+    score += 0.1 * _same_verb(offer, reading)
+    if named < 0.3 and not telling:
         score -= 0.5 * (0.3 - named)  # much of a description fits many tools; a name fits few
     if not heard:
         score = min(score, 0.3)
@@ -71,6 +74,12 @@ def _share(weighed: list[tuple[float, float]], otherwise: float = 0.0) -> float:
     """The weighted mean of (weight, value) pairs."""
     total = sum(weight for weight, _ in weighed)
     return sum(weight * value for weight, value in weighed) / total if total else otherwise
+
+
+def _same_verb(offer: Offer, reading: Reading) -> bool:
+    """Whether the prompt opens with the very verb the tool's name opens with: "search for toys" and search_products."""
+    verb = next((token.stem for token in reading.tokens if token.kind == "word" and token.lower in OPENERS and token.lower not in STOP), "")
+    return bool(offer.name_words) and verb == stem(offer.name_words[0]) and offer.name_words[0] not in _GENERAL_VERBS
 
 
 def _telling(filled: Filled, reading: Reading) -> list[str]:

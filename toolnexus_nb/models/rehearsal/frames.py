@@ -14,6 +14,7 @@ from .cues import VALUES, companions
 from .filling import Filled, fill
 from .offers import Offer, Parameter
 from .reading import Reading
+from .words import best_kin, stem
 
 MOST_CALLS = 12
 """Calls planned for one prompt; a longer list is cut."""
@@ -24,15 +25,22 @@ _SEAMS = frozenset(("and", "or", "plus", "then", "while", "another", "also", "bu
 def several(offer: Offer, filled: Filled, reading: Reading) -> list[dict[str, Any]]:
     """The arguments of every call of this tool that the text asks for; one entry in the plain case."""
     rows, used = spread(offer, filled, reading)
-    if len(rows) > 1 and not _idle(reading, used):
+    if not _idle(offer, reading, used):
         return rows
-    again = frames(offer, reading)
-    return again if len(again) > len(rows) else rows
+    return frames(offer, reading) or rows
 
 
-def _idle(reading: Reading, used: frozenset[int]) -> list[int]:
-    """Values that no call took."""
-    return [at for at, token in enumerate(reading.tokens) if token.kind in VALUES and at not in used]
+def _idle(offer: Offer, reading: Reading, used: frozenset[int]) -> list[int]:
+    """Values that no call took; names that only speak of the tool ("Present Value") are none."""
+    return [
+        at
+        for at, token in enumerate(reading.tokens)
+        if token.kind in VALUES and at not in used and not _speaks_of(offer, token.lower.split() if token.kind == "name" else [])
+    ]
+
+
+def _speaks_of(offer: Offer, words: list[str]) -> bool:
+    return bool(words) and all(best_kin(stem(word), offer.told_stems | offer.parameter_stems) >= 0.7 for word in words)
 
 
 # --- values listed for a parameter
@@ -54,15 +62,10 @@ def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
             used.update(at for _, at in found)
     if not lists:
         return [dict(filled.arguments)], frozenset(used)
-    together = len({len(values) for values in lists.values()}) == 1
-    combined = zip(*lists.values(), strict=True) if together and _respective(reading, lists) else itertools.product(*lists.values())
+    pairwise = "respectively" in reading.lower_words and len({len(values) for values in lists.values()}) == 1
+    combined = zip(*lists.values(), strict=True) if pairwise else itertools.product(*lists.values())
     rows = [_ordered(offer, {**filled.arguments, **dict(zip(lists, row, strict=True))}) for row in itertools.islice(combined, MOST_CALLS)]
     return rows, frozenset(used)
-
-
-def _respective(reading: Reading, lists: dict[str, list[Any]]) -> bool:
-    """Whether two lists of the same length belong together pair by pair; said so, or of different kinds of things."""
-    return "respectively" in reading.lower_words or len(lists) > 1
 
 
 def _ordered(offer: Offer, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -170,5 +173,5 @@ def _begins_anew(offer: Offer, reading: Reading, start: int, begin: int, end: in
         return False
     piece = _said(fill(offer, reading.slice(begin, end)))
     changed = any(piece.get(name) != before[name] for name in piece if name in before)
-    left_over = len(_idle(reading.slice(start, end), after.used)) - len(_idle(reading.slice(start, begin), fill(offer, reading.slice(start, begin)).used))
+    left_over = len(_idle(offer, reading.slice(start, end), after.used)) - len(_idle(offer, reading.slice(start, begin), fill(offer, reading.slice(start, begin)).used))
     return changed and left_over > 0

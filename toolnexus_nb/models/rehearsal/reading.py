@@ -128,6 +128,9 @@ def number(text: str) -> int | float:
 
 def read(text: str, today: date) -> Reading:
     """The tokens of a prompt. `today` makes "tomorrow" a day."""
+    bare = text.strip()
+    if len(bare) > 2 and bare[0] in "\"“" and bare[-1] in "\"”" and not set(bare[1:-1]) & set("\"“”"):
+        text = bare[1:-1]  # a prompt that is quoted as a whole
     found: list[Token] = []
     for match in _FIXED.finditer(text):
         kind = str(match.lastgroup)
