@@ -151,7 +151,15 @@ def test_shortening_says_how_much_is_missing() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.0004, "0 ms"), (0.02, "20 ms"), (0.31, "0.31 s"), (1.44, "1.4 s"), (23.4, "23 s"), (125.2, "2 min 05 s"), (None, "")],
+    [
+        (0.0004, "0 ms"),
+        (0.02, "20 ms"),
+        (0.31, "0.31 s"),
+        (1.44, "1.4 s"),
+        (23.4, "23 s"),
+        (125.2, "2 min 05 s"),
+        (None, ""),
+    ],
 )
 def test_durations_read_easily(seconds: float | None, words: str) -> None:
     assert markup.duration(seconds) == words

@@ -72,7 +72,11 @@ def test_a_schema_that_holds_itself_ends() -> None:
 def test_rows_of_objects_and_lists_come_after_their_own() -> None:
     schema = {
         "properties": {
-            "who": {"type": "object", "properties": {"name": {"type": "string", "description": "N"}}, "required": ["name"]},
+            "who": {
+                "type": "object",
+                "properties": {"name": {"type": "string", "description": "N"}},
+                "required": ["name"],
+            },
             "stops": {"type": "array", "items": {"$ref": "#/$defs/Stop"}, "description": "S"},
         },
         "required": ["stops"],

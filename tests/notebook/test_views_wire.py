@@ -24,12 +24,16 @@ URL = "https://models.example/v1/chat/completions"
 
 def sse(**delta: Any) -> bytes:
     reason = delta.pop("finish_reason", None)
-    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).encode() + b"\n\n"
+    return (
+        b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).encode() + b"\n\n"
+    )
 
 
 def exchange(messages: list[dict[str, Any]], chunks: list[tuple[float, bytes]], **more: Any) -> Exchange:
     body = {"model": "m", "messages": messages, **more.pop("body", {})}
-    one = Exchange(WireRequest("POST", more.pop("url", URL), HEADERS, body), sent_at=more.pop("sent_at", 100.0), round=1)
+    one = Exchange(
+        WireRequest("POST", more.pop("url", URL), HEADERS, body), sent_at=more.pop("sent_at", 100.0), round=1
+    )
     one.status, one.chunks = 200, chunks
     one.first_byte = chunks[0][0] if chunks else None
     one.ended = chunks[-1][0] if chunks else None
@@ -51,7 +55,11 @@ def run() -> list[Exchange]:
         (1.0, sse(tool_calls=[{"index": 0, **CALL}])),
         (1.2, sse(finish_reason="tool_calls") + b"data: [DONE]\n\n"),
     ]
-    told = [*[USER], {"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "call_1", "content": "3 °C"}]
+    told = [
+        *[USER],
+        {"role": "assistant", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "3 °C"},
+    ]
     answered = [(0.2, sse(content="Cold: 3 °C")), (0.5, sse(finish_reason="stop") + b"data: [DONE]\n\n")]
     return [
         exchange([USER], asked, body={"tools": [{"type": "function", "function": {"name": "get_weather"}}]}),
@@ -142,7 +150,7 @@ def test_keys_are_variables_in_every_form(run: list[Exchange]) -> None:
 
 
 def test_curl_is_read_by_a_shell_as_it_is_meant() -> None:
-    body = {"messages": [{"role": "user", "content": "it's $HOME `id` \\ \"q\"\nEND_OF_JSON\nx"}]}
+    body = {"messages": [{"role": "user", "content": 'it\'s $HOME `id` \\ "q"\nEND_OF_JSON\nx'}]}
     script = as_curl("POST", URL + f"?a=b c&key={HIDDEN}", HEADERS, body).replace("curl ", "printf '%s\\n' ", 1)
     shown = subprocess.run(
         ["bash", "-c", f"{script.replace('--data-binary @- ', '')}"],

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from ..tools.results import ToolResult
 
 
-async def call_and_show(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
-    """Run `tool` with `arguments` and show what came back, as the model reads it and as a person sees it."""
+async def call_and_show(tool: Tool, arguments: Mapping[str, Any] | str) -> ToolResult:
+    """Run `tool` with `arguments` (or their JSON text) and show what came back, as the model and as a person sees it."""
+    from ..openai.arguments import parse_arguments
+
     started = time.perf_counter()
-    result = await hop(lambda: tool.execute(dict(arguments)))
+    result = await hop(lambda: tool.execute(arguments))
     state = "failed" if result.is_error else "done"
-    trial = Trial(arguments, result, time.perf_counter() - started, state)
+    seconds = time.perf_counter() - started
+    if isinstance(arguments, str):
+        parsed = parse_arguments(arguments)
+        arguments = parsed.value if parsed.error is None else arguments
+    trial = Trial(arguments, result, seconds, state)
     head = form_head(tool.name, tool.description or "")
     card = trial_html(tool.name, trial, tool.input_schema)
     Display().publish(section(f"Call of {tool.name}", head, card), trial_text(tool.name, trial))

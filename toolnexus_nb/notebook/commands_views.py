@@ -98,22 +98,19 @@ async def call(session: Session, args: Namespace, cell: str | None) -> ToolResul
     return await call_and_show(_tool(session, name), read_arguments(given))
 
 
-def read_arguments(text: str) -> dict[str, Any]:
-    """`{"city": "Oslo"}` or `city=Oslo days=3` as arguments. A value that is JSON is that value, else it is text."""
+def read_arguments(text: str) -> dict[str, Any] | str:
+    """What was typed after the name, as arguments: JSON text as it is, or `city=Oslo days=3` as a dict.
+
+    A value that is JSON is that value, else it is text. Broken JSON is left to the tool, which says where it breaks.
+    """
     from .commands import split
 
     text = text.strip()
     if not text:
         return {}
     if text[0] in "{[":
-        try:
-            given = json.loads(text)
-        except ValueError as error:
-            raise UsageError(f"the arguments are not JSON: {error}") from None
-        if not isinstance(given, dict):
-            raise UsageError('the arguments are one JSON object: {"name": value}')
-        return given
-    given = {}
+        return text
+    given: dict[str, Any] = {}
     for word in split(text):
         name, equals, value = word.partition("=")
         if not equals:

@@ -29,9 +29,12 @@ from .value_markup import picture_html, value_html, value_text
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a tool by hand: what was given, what came back, how long it took. state: done, failed or stopped."""
+    """One run of a tool by hand: what was given (text, if it was no JSON object), what came back, how long it took.
 
-    arguments: Mapping[str, Any]
+    state: done, failed or stopped.
+    """
+
+    arguments: Mapping[str, Any] | str
     result: Any
     seconds: float
     state: str
@@ -42,9 +45,10 @@ def form_head(name: str, description: str) -> str:
     return head("try " + tag("code", esc(name)), esc(first), status="no model is asked")
 
 
-def call_line(name: str, arguments: Mapping[str, Any]) -> str:
+def call_line(name: str, arguments: Mapping[str, Any] | str) -> str:
     """The line that makes the same call again."""
-    return f"%toolnexus call {name} {json.dumps(arguments, ensure_ascii=False, default=str)}"
+    given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    return f"%toolnexus call {name} {given}"
 
 
 def state_words(trial: Trial) -> str:
@@ -93,7 +97,8 @@ def trial_html(name: str, trial: Trial | None, schema: Mapping[str, Any]) -> str
     if trial is None:
         return ""
     title = " ".join((tag("code", esc(name)), tag("span", esc(state_words(trial)), cls="tnx-state tnx-end")))
-    body = [definition_list(trial.arguments, schema)]
+    given = trial.arguments
+    body = [pre(given, "tnx-pad") if isinstance(given, str) else definition_list(given, schema)]
     if trial.result is not None:
         body.append(result_parts(trial.result))
     again = pre(call_line(name, trial.arguments), copy="the line that calls it again")
@@ -124,7 +129,8 @@ def form_text(name: str, description: str, trial: Trial | None) -> str:
 
 def trial_text(name: str, trial: Trial) -> str:
     """The call, how it went, what it printed, what came back."""
-    lines = [f"{name}({definition_text(trial.arguments)}) {state_words(trial)}"]
+    given = trial.arguments if isinstance(trial.arguments, str) else definition_text(trial.arguments)
+    lines = [f"{name}({given}) {state_words(trial)}"]
     if trial.result is not None:
         lines += [f"  | {line}" for line in shortened(trial.result.printed, 2000).splitlines()]
         lines += [f"  {line}" for line in shortened(trial.result.output, 2000).splitlines()]

@@ -67,7 +67,7 @@ def _first_line(text: str | None) -> str:
     return esc(stripped.splitlines()[0]) if stripped else ""
 
 
-def _usage_rows(result: RunResult) -> list[tuple[str, int, int, bool]]:
+def _usage_rows(result: RunResult) -> list[tuple[str, float, float, bool]]:
     return [
         (f"round {at}", one.prompt_tokens, one.completion_tokens, one.estimated)
         for at, one in enumerate(result.usages, 1)

@@ -240,14 +240,14 @@ def duration(seconds: float | None) -> str:
     return f"{minutes} min {rest:02d} s"
 
 
-def tokens(count: int | None, estimated: bool = False) -> str:
+def tokens(count: float | None, estimated: bool = False) -> str:
     """`412 tokens`, `about 1,024 tokens` where it is an estimate; nothing for None."""
     if count is None:
         return ""
     return f"{'about ' if estimated else ''}{counted(count, 'token')}"
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def counted(count: float, noun: str, plural: str = "") -> str:
     """`1 call`, `1,200 calls`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
