@@ -6,6 +6,7 @@ left of it is the next move. So the planner keeps no state, and any history it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,6 +21,10 @@ from .offers import Offer, read_offers
 from .reading import Reading, read
 from .resolving import value_from
 from .steps import Earlier, Step
+
+
+_UNREAD = re.compile(r"could not be read|not valid JSON|invalid JSON|cut off|parse", re.IGNORECASE)
+"""How an error says that arguments never arrived: then the same call is made again."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +98,18 @@ def _laid_over(steps: list[Step], made: list[Call]) -> list[_Progress]:
     """Each step with the calls made for it, in order; a further call of the same tool after an error is its second try."""
     progress = [_Progress(step) for step in steps]
     for call in made:
-        again = next((one for one in progress if one.last is not None and one.last.failed and one.step.offer.name == call.name and len(one.calls) < 2), None)
-        exact = next((one for one in progress if not one.calls and one.step.offer.name == call.name and one.step.arguments == call.arguments), None)
-        first = next((one for one in progress if not one.calls and one.step.offer.name == call.name), None)
-        for one in (exact, again if first is None or (again and not first.step.needs) else None, first, again):
-            if one is not None:
-                one.calls.append(call)
-                break
+        same = [one for one in progress if _is_for(call, one.step.offer)]
+        fresh = [one for one in same if not one.calls]
+        failed = [one for one in same if len(one.calls) == 1 and one.calls[0].failed]
+        exact = [one for one in fresh if one.step.arguments == call.arguments]
+        for one in (*exact[:1], *failed[:1], *fresh[:1])[:1]:
+            one.calls.append(call)
     return progress
+
+
+def _is_for(call: Call, offer: Offer) -> bool:
+    """Whether a call was meant for a tool; some endpoints hand names back as "functions.NAME" (row G09)."""
+    return call.name == offer.name or call.name.endswith(f".{offer.name}")
 
 
 def _next_calls(progress: list[_Progress], reading: Reading) -> tuple[list[PlannedCall], list[str]]:
@@ -116,7 +125,9 @@ def _next_calls(progress: list[_Progress], reading: Reading) -> tuple[list[Plann
             calls.append(PlannedCall(step.offer.name, arguments))
             why.append(_because(step))
         elif one.last.failed and len(one.calls) == 1:
-            better = mend(step.offer, one.last, reading)
+            meant = _resolved(step, progress)
+            unread = meant is not None and one.last.arguments != meant and _UNREAD.search(one.last.result or "")
+            better = meant if unread else mend(step.offer, one.last, reading)
             if better is not None:
                 calls.append(PlannedCall(step.offer.name, better))
                 why.append(f"{step.offer.name} failed; the error says how to mend the arguments")
@@ -166,9 +177,11 @@ def _closing(conversation: Conversation, progress: list[_Progress], offers: list
     made = conversation.turn.calls
     open_steps = [one.step for one in progress if not one.calls and one.step.missing]
     if made:
-        # A first try that was mended is no news.
+        # A first try that was mended is no news, nor is a call of a tool that does not exist, once the right one was made.
         mended = {id(one.calls[0]) for one in progress if len(one.calls) > 1}
-        return answering.answer([call for call in made if id(call) not in mended], open_steps)
+        astray = {id(call) for call in made if call.failed and not any(_is_for(call, offer) for offer in offers)} if offers else set()
+        told = [call for call in made if id(call) not in mended | astray] or made
+        return answering.answer(told, open_steps)
     if open_steps:
         return answering.ask_back(open_steps)
     return answering.nothing_fits(conversation.turn.prompt, offers)
