@@ -34,7 +34,9 @@ def sse(text: str = "", calls: Any = (), usage: Any = (10, 5), finish: str | Non
     events += [chunk({"content": text[i : i + 5]}) for i in range(0, len(text), 5)]
     for index, (call_id, name, arguments) in enumerate(calls):
         function = {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
-        events.append(chunk({"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]}))
+        events.append(
+            chunk({"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]})
+        )
     events.append(chunk({}, finish or ("tool_calls" if calls else "stop")))
     if usage is not None:
         prompt, completion = usage
@@ -49,17 +51,24 @@ def whole(text: str | None = None, calls: Any = (), finish: str | None = None) -
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
-            {"id": i, "type": "function", "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)}}
+            {
+                "id": i,
+                "type": "function",
+                "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)},
+            }
             for i, n, a in calls
         ]
     choice = {"index": 0, "message": message, "finish_reason": finish or ("tool_calls" if calls else "stop")}
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    return json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}).encode()
+    return json.dumps(
+        {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    ).encode()
 
 
 @dataclass
 class Act:
-    """What one request is answered: a status, headers, and pieces: bytes, seconds to wait, "reset", "hang" or "close"."""
+    """What one request is answered: a status, headers, and pieces: bytes, seconds to wait, "reset", "hang" or
+    "close"."""
 
     pieces: list[Any] = field(default_factory=list)
     status: int = 200
@@ -147,7 +156,11 @@ class Endpoint:
         if act.silent:
             await self._until_closed(reader, seen)
             return False
-        lines = [f"HTTP/1.1 {act.status} X", "transfer-encoding: chunked", *(f"{k}: {v}" for k, v in act.headers.items())]
+        lines = [
+            f"HTTP/1.1 {act.status} X",
+            "transfer-encoding: chunked",
+            *(f"{k}: {v}" for k, v in act.headers.items()),
+        ]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
         gone = asyncio.ensure_future(self._until_closed(reader, seen))
         try:
@@ -267,7 +280,9 @@ def check_messages(messages: list[dict[str, Any]]) -> None:
         role = message["role"]
         assert role in ("system", "user", "assistant", "tool"), f"{i}: unknown role {role}"
         assert role != "system" or i == 0, f"{i}: a system message in the middle"
-        assert set(message) <= {"role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content"}, f"{i}: {set(message)}"
+        assert set(message) <= {"role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content"}, (
+            f"{i}: {set(message)}"
+        )
         if role == "tool":
             assert open_calls, f"{i}: a tool message without a call"
             assert message["tool_call_id"] == open_calls.pop(0), f"{i}: answers out of order"

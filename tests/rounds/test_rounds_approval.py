@@ -64,7 +64,9 @@ def test_arguments_edited(scripted: Any, wire: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "async"])
-def test_approve_is_asked_on_the_thread_that_asked_and_sees_the_reason_first(scripted: Any, wire: Any, form: str) -> None:
+def test_approve_is_asked_on_the_thread_that_asked_and_sees_the_reason_first(
+    scripted: Any, wire: Any, form: str
+) -> None:
     client, _ = scripted(wire.sse(calls=CALLS), wire.sse("ok"))
     heard: list[str] = []
 
@@ -143,7 +145,9 @@ def test_without_anyone_to_ask_the_run_pauses_and_resumes(scripted: Any, wire: A
     wire.valid(model.bodies[1]["messages"])
 
 
-@pytest.mark.parametrize(("decision", "said"), [(("deny", "too risky"), "too risky"), (("edit", {"path": "x"}), "deleted x")])
+@pytest.mark.parametrize(
+    ("decision", "said"), [(("deny", "too risky"), "too risky"), (("edit", {"path": "x"}), "deleted x")]
+)
 def test_other_decisions_of_a_paused_run(scripted: Any, wire: Any, decision: Any, said: str) -> None:
     client, model = scripted(wire.sse(calls=CALLS), wire.sse("ok"))
     paused = Chat(client, [delete, look]).ask_sync("go")

@@ -166,7 +166,11 @@ def test_the_script_runs_the_same_rounds(endpoint: Any, wire: Any, tmp_path: Pat
     chat.ask_sync("two")
     asked = list(endpoint.bodies)
     endpoint.seen.clear()
-    endpoint.acts = [wire.Act([wire.whole(None, calls)]), wire.Act([wire.whole("first")]), wire.Act([wire.whole("second")])]
+    endpoint.acts = [
+        wire.Act([wire.whole(None, calls)]),
+        wire.Act([wire.whole("first")]),
+        wire.Act([wire.whole("second")]),
+    ]
     script = tmp_path / "rounds.py"
     script.write_text(chat.to_script(), encoding="utf-8")
     assert "toolnexus" not in chat.to_script().split('"""')[2]
@@ -399,6 +403,16 @@ def test_an_endpoint_without_response_format_is_given_a_forced_tool(scripted: An
     wire.valid(model.bodies[3]["messages"])
 
 
+def test_a_forced_tool_that_does_not_fit_twice_is_incomplete(scripted: Any, wire: Any) -> None:
+    client, model = scripted(
+        wire.error(400, "response_format is not supported"), wire.sse(calls=[("a", "final_answer", {"name": "Oslo"})])
+    )
+    chat = Chat(client)
+    result = chat.ask_sync("q", returns=City)
+    assert (result.status, result.limit, result.value, len(model.bodies)) == ("incomplete", "returns", None, 3)
+    wire.valid([*(message.for_request() for message in chat.messages), {"role": "user", "content": "next"}])
+
+
 # --- what a prompt may be ---------------------------------------------------------------------------------------------
 
 
@@ -412,7 +426,9 @@ def test_images_travel_inside_the_prompt(scripted: Any, wire: Any, tmp_path: Pat
         def _repr_png_(self) -> bytes:
             return PNG
 
-    Chat(client).ask_sync(["What is this?", path, PNG, Drawn(), tmp_path / "notes.txt", {"type": "text", "text": "raw"}])
+    Chat(client).ask_sync(
+        ["What is this?", path, PNG, Drawn(), tmp_path / "notes.txt", {"type": "text", "text": "raw"}]
+    )
     parts = model.bodies[0]["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["text", "image_url", "image_url", "image_url", "text", "text"]
     url = "data:image/png;base64," + base64.b64encode(PNG).decode()

@@ -73,7 +73,11 @@ def test_a_query_in_the_address_is_kept(endpoint: Any, wire: Any) -> None:
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_tried_again(endpoint: Any, wire: Any, status: int, streamed: bool) -> None:
     fine = wire.sse("hi") if streamed else wire.Act([wire.whole("hi")])
-    endpoint.acts = [wire.error(status, "later", {"retry-after": "0"}), wire.error(status, "later", {"retry-after-ms": "1"}), fine]
+    endpoint.acts = [
+        wire.error(status, "later", {"retry-after": "0"}),
+        wire.error(status, "later", {"retry-after-ms": "1"}),
+        fine,
+    ]
     told: list[tuple[int, float, str]] = []
     client = Client(endpoint.url, "m", retries=2)
     if streamed:
@@ -86,7 +90,13 @@ def test_what_may_pass_is_tried_again(endpoint: Any, wire: Any, status: int, str
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(400, BadRequestError), (401, AuthenticationError), (404, NotFoundError), (422, BadRequestError), (501, ServerError)],
+    [
+        (400, BadRequestError),
+        (401, AuthenticationError),
+        (404, NotFoundError),
+        (422, BadRequestError),
+        (501, ServerError),
+    ],
 )
 def test_what_will_not_pass_is_asked_once(endpoint: Any, wire: Any, status: int, kind: type[APIError]) -> None:
     endpoint.acts = [wire.error(status, "no such thing")]
@@ -243,7 +253,9 @@ def test_from_env(endpoint: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert endpoint.bodies[0]["model"] == "small"
 
 
-def test_a_key_of_the_environment_goes_only_where_it_belongs(endpoint: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_goes_only_where_it_belongs(
+    endpoint: Any, wire: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     endpoint.acts = [wire.sse("hi")]
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     text_of(Client(endpoint.url, "m"))
@@ -266,7 +278,11 @@ def test_no_text_shows_the_key(endpoint: Any, wire: Any) -> None:
     except AuthenticationError as error:
         shown = [str(error), repr(error), error.message, repr(error.body), error.raw_body, repr(error.headers)]
         shown += traceback.format_exception(error)
-        shown += [repr(frame.f_locals) for frame, _ in traceback.walk_tb(error.__traceback__) if "rounds" in frame.f_code.co_filename]
+        shown += [
+            repr(frame.f_locals)
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+            if "rounds" in frame.f_code.co_filename
+        ]
     undo()
     shown += [repr(client), str(client), client.base_url, client.label, repr(vars(client)), repr(exchanges)]
     assert len(exchanges) == 1 and exchanges[0].status == 401

@@ -53,9 +53,20 @@ def test_every_call_is_answered_in_call_order_and_usage_adds_up(scripted: Any, w
 
 @pytest.mark.parametrize(
     ("arguments", "runs"),
-    [("", True), ("null", True), ("{}", True), ("[1]", False), ('"s"', False), ("5", False), ('{"n": ', False), ("{]", False)],
+    [
+        ("", True),
+        ("null", True),
+        ("{}", True),
+        ("[1]", False),
+        ('"s"', False),
+        ("5", False),
+        ('{"n": ', False),
+        ("{]", False),
+    ],
 )
-def test_a_tool_never_runs_on_arguments_that_did_not_parse(scripted: Any, wire: Any, arguments: str, runs: bool) -> None:
+def test_a_tool_never_runs_on_arguments_that_did_not_parse(
+    scripted: Any, wire: Any, arguments: str, runs: bool
+) -> None:
     ran: list[int] = []
 
     @tn.tool
@@ -106,7 +117,9 @@ def test_the_last_round_asks_for_an_answer_without_tools(scripted: Any, wire: An
 
 
 def test_after_the_limit_the_conversation_goes_on(scripted: Any, wire: Any) -> None:
-    client, model = scripted(wire.sse(calls=[("a", "echo", {"n": 1})]), wire.sse(calls=[("b", "echo", {})]), wire.sse("fine"))
+    client, model = scripted(
+        wire.sse(calls=[("a", "echo", {"n": 1})]), wire.sse(calls=[("b", "echo", {})]), wire.sse("fine")
+    )
     chat = Chat(client, [echo], max_rounds=2)
     chat.ask_sync("go")
     assert chat.ask_sync("well?").text == "fine"
@@ -156,7 +169,10 @@ def test_no_tools_means_a_bare_body(scripted: Any, wire: Any) -> None:
 def test_a_forced_first_call_does_not_force_for_ever(scripted: Any, wire: Any) -> None:
     client, model = scripted(wire.sse(calls=[("a", "echo", {"n": 1})]), wire.sse("ok"))
     Chat(client, [echo], tool_choice="echo").ask_sync("go")
-    assert [body["tool_choice"] for body in model.bodies] == [{"type": "function", "function": {"name": "echo"}}, "auto"]
+    assert [body["tool_choice"] for body in model.bodies] == [
+        {"type": "function", "function": {"name": "echo"}},
+        "auto",
+    ]
 
 
 def test_without_streaming_everything_is_the_same(scripted: Any, wire: Any) -> None:
@@ -222,7 +238,9 @@ def test_starts_come_before_and_ends_right_after(scripted: Any, wire: Any) -> No
 
 
 def test_events_tell_the_whole_story(scripted: Any, wire: Any) -> None:
-    client, _ = scripted(wire.sse("hm", calls=[("a", "echo", {"n": 1})], reasoning_content="thinking"), wire.sse("done"))
+    client, _ = scripted(
+        wire.sse("hm", calls=[("a", "echo", {"n": 1})], reasoning_content="thinking"), wire.sse("done")
+    )
     seen = list(Chat(client, [echo]).events("go"))
     kinds = [type(event).__name__ for event in seen]
     assert kinds == [
@@ -392,7 +410,9 @@ def test_a_run_can_have_a_limit_of_time(scripted: Any, wire: Any) -> None:
 
 
 def test_a_call_can_have_a_limit_of_time(scripted: Any, wire: Any) -> None:
-    client, model = scripted(wire.sse(calls=[("a", "later", {"seconds": 30}), ("b", "echo", {"n": 1})]), wire.sse("fine"))
+    client, model = scripted(
+        wire.sse(calls=[("a", "later", {"seconds": 30}), ("b", "echo", {"n": 1})]), wire.sse("fine")
+    )
     result = Chat(client, [later, echo], call_timeout=0.1).ask_sync("go")
     assert result.status == "done"
     assert [record.state for record in result.calls] == ["failed", "done"]

@@ -126,7 +126,9 @@ def test_stop_while_tools_run_in_an_awaited_cell(scripted: Any, wire: Any) -> No
 
 
 @pytest.mark.parametrize("form", ["blocking", "awaited"])
-def test_stop_while_the_model_speaks_closes_its_connection(endpoint: Any, wire: Any, call_soon: Later, form: str) -> None:
+def test_stop_while_the_model_speaks_closes_its_connection(
+    endpoint: Any, wire: Any, call_soon: Later, form: str
+) -> None:
     endpoint.acts = [[wire.chunk({"content": "once upon"}), "hang"], wire.sse("fine")]
     chat = Chat(Client(endpoint.url, "m"))
 

@@ -1,4 +1,4 @@
-"""A request as one endpoint wants it: what goes back to it, under which ids, with which tools. Driven by `profiles.py`."""
+"""A request as one endpoint wants it: what goes back, under which ids, with which tools; `profiles.py` says so."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def adapt(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     adapted["tools"] = [adapt_tool(tool, profile) for tool in tools]
     choice = body.get("tool_choice")
     if profile.tool_choice_text_only and isinstance(choice, Mapping):
-        name = (choice.get("function") or {}).get("name")
-        adapted["tools"] = [tool for tool in adapted["tools"] if tool["function"]["name"] == name] or adapted["tools"]
+        only = (choice.get("function") or {}).get("name")
+        adapted["tools"] = [tool for tool in adapted["tools"] if tool["function"]["name"] == only] or adapted["tools"]
         adapted["tool_choice"] = "required"
     return adapted
 

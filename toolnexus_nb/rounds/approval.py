@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias
 from ..openai.types import ToolCall
 
 Decision: TypeAlias = bool | Literal["allow", "deny"] | tuple[str, Any] | None
-"""`"allow"` or True; `"deny"`, False or `("deny", why)`; `("edit", arguments)` to run it with other arguments; None: not now,
-the run pauses."""
+"""`"allow"` or True; `"deny"`, False or `("deny", why)`; `("edit", arguments)` runs it with other arguments; None: not
+now, the run pauses."""
 
 Approve: TypeAlias = Literal["allow", "deny"] | Callable[[ToolCall], Decision | Awaitable[Decision]] | None
-"""`Chat(approve=)`: a policy for everything that needs approval, or a function that is asked call by call, on the thread
-that asked the question. None: the run pauses."""
+"""`Chat(approve=)`: a policy for everything that needs approval, or a function that is asked call by call, on the
+thread that asked the question. None: the run pauses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class Caller:
         """Why the call cannot run, as a sentence for the model; None if it can."""
         if call.arguments_error:
             return (
-                f"The arguments of {call.name or 'this call'} could not be read, so it was not run: {call.arguments_error}. "
-                "Call it again with arguments that are one valid JSON object."
+                f"The arguments of {call.name or 'this call'} could not be read, so it was not run: "
+                f"{call.arguments_error}. Call it again with arguments that are one valid JSON object."
             )
         return self._run._guard.hint(call, self._run.round)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ..openai.handler import tool_handler_from_context
 from ..openai.types import Message, Usage
@@ -16,12 +16,13 @@ from .client import Client
 from .connectors import connect
 from .delivery import Awaiting, Blocking, Delivery, drive
 from .dispatch import Dispatcher
-from .engine import Run, RunOptions, put_answers
+from .engine import Run, RunOptions
 from .events import Event, RunFinished
 from .guards import OUTPUT_LIMIT
+from .history import put_answers
 from .hooks import Hook, Hooks, add
 from .prompt import user_message
-from .result import Pending, RunResult, RunStopped, mark_cancelled
+from .result import RunResult, RunStopped, mark_cancelled
 from .structured import Wanted
 
 _OPTIONS = ("max_rounds", "approve", "stream", "timeout", "call_timeout", "output_limit")
@@ -37,12 +38,12 @@ class Chat:
     * `max_rounds`: requests per question; the last one asks for an answer without tools.
     * `approve`: "allow", "deny", or a function of the call, for tools that need approval; None: the run pauses.
     * `handler`: a ToolHandler or EventHandler; more with `add_handler`.
-    * `timeout`: seconds for one question in all; `call_timeout`: for one call. `output_limit`: characters of a tool's output
-      that go to the model. `stream=False` asks without streaming.
+    * `timeout`: seconds for one question in all; `call_timeout`: for one call. `output_limit`: characters of a tool's
+      output that go to the model. `stream=False` asks without streaming.
     * every other parameter goes into each request (`temperature=0`, `tool_choice="required"` …).
 
-    Handlers, `approve` and hooks are called on the thread that asked: in a cell the kernel's main thread. What an async one
-    returns is awaited there too; in the blocking forms (`ask_sync`) on the background loop.
+    Handlers, `approve` and hooks are called on the thread that asked: in a cell the kernel's main thread. What an
+    async one returns is awaited there too; in the blocking forms (`ask_sync`) on the background loop.
     """
 
     def __init__(
@@ -87,13 +88,13 @@ class Chat:
     async def ask(self, prompt: Any, *, returns: Any = None, handler: Any = None, **overrides: Any) -> RunResult:
         """Ask, run the calls, ask again, until there is an answer.
 
-        `prompt`: text, or a list of text and images (see `prompt.py`). `returns`: a pydantic model or any type the answer
-        must have; it is validated into `.value`. `handler`: one more, for this question. `overrides`: this chat's options
-        and parameters for this question.
+        `prompt`: text, or a list of text and images (see `prompt.py`). `returns`: a pydantic model or any type the
+        answer must have; it is validated into `.value`. `handler`: one more, for this question. `overrides`: this
+        chat's options and parameters for this question.
 
         Gives a result of status done, incomplete or paused. Raises APIError and its kin when the endpoint fails, and
-        CancelledError at Stop; both carry `.result`, which is in `chat.last` too. If no tool has run by then the prompt is
-        taken back, so that the cell can be run again.
+        CancelledError at Stop; both carry `.result`, which is in `chat.last` too. If no tool has run by then the
+        prompt is taken back, so that the cell can be run again.
         """
         return await self._run_out(self._question(prompt, returns, handler, overrides), Awaiting())
 
@@ -124,7 +125,7 @@ class Chat:
 
     @property
     def client(self) -> Client:
-        """The model asked. Another endpoint may be set in mid conversation; what only the old one understands is dropped."""
+        """The model asked. Another may be set in mid conversation; what only the old one understands is dropped."""
         return self._client
 
     @client.setter
@@ -206,12 +207,14 @@ class Chat:
         return add(self._hooks.after_response, hook)
 
     def before_call(self, hook: Hook) -> Callable[[], None]:
-        """`hook(call)` before each call; a dict it returns are other arguments, anything else (not None) is the result, and
-        the tool does not run. Gives the undo."""
+        """`hook(call)` before each call; gives the undo.
+
+        A dict it returns are other arguments; anything else, not None, is the result, and the tool does not run.
+        """
         return add(self._hooks.before_call, hook)
 
     def after_call(self, hook: Hook) -> Callable[[], None]:
-        """`hook(call, result)` after each call that ran; what it returns (not None) is the result instead. Gives the undo."""
+        """`hook(call, result)` after each call that ran; what it returns, not None, is the result. Gives the undo."""
         return add(self._hooks.after_call, hook)
 
     # --- inside -------------------------------------------------------------------------------------------------------
@@ -245,7 +248,7 @@ class Chat:
         assert self.last is not None
         return self.last
 
-    async def _events(self, turn: _Turn, asker: Awaiting | Blocking) -> AsyncIterator[Event]:
+    async def _events(self, turn: _Turn, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
         """One question or resumption, from the first event to the state the chat is left in."""
         self._check_idle()
         self._busy = True
@@ -263,7 +266,7 @@ class Chat:
                     raise RunStopped(result, result.left_running) from None
                 raise mark_cancelled(stop, result) from None
             finally:
-                await cast(Any, events).aclose()
+                await events.aclose()
                 self._finish(delivery.run, start)
             result = self._finish(delivery.run, start)
             if result.error is not None:
@@ -365,9 +368,9 @@ class RunEvents:
     def __init__(self, chat: Chat, turn: _Turn) -> None:
         self._chat = chat
         self._turn = turn
-        self._events: AsyncIterator[Event] | None = None
+        self._events: AsyncGenerator[Event, None] | None = None
 
-    def _begin(self, asker: Awaiting | Blocking) -> AsyncIterator[Event]:
+    def _begin(self, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
         if self._events is not None:
             raise RuntimeError("these events were read already; ask again for new ones")
         self._events = self._chat._events(self._turn, asker)
@@ -377,7 +380,7 @@ class RunEvents:
         return self._begin(Awaiting())
 
     def __iter__(self) -> Iterator[Event]:
-        events = cast(Any, self._begin(Blocking()))
+        events = self._begin(Blocking())
         try:
             while True:
                 try:
@@ -390,7 +393,7 @@ class RunEvents:
     async def aclose(self) -> None:
         """Stop the run if it still goes on."""
         if self._events is not None:
-            await cast(Any, self._events).aclose()
+            await self._events.aclose()
 
     @property
     def result(self) -> RunResult | None:
@@ -398,11 +401,11 @@ class RunEvents:
         return self._chat.last
 
 
-async def _step(events: Any) -> Event:
-    return cast(Event, await anext(events))
+async def _step(events: AsyncGenerator[Event, None]) -> Event:
+    return await anext(events)
 
 
-async def _close(events: Any) -> None:
+async def _close(events: AsyncGenerator[Event, None]) -> None:
     await events.aclose()
 
 
@@ -427,6 +430,3 @@ def _portable(message: Message) -> Message:
             if key in ("role", "content", "name", "tool_calls", "tool_call_id")
         }
     )
-
-
-__all__ = ["Chat", "Pending", "RunEvents", "default_client"]

@@ -90,7 +90,8 @@ class Client:
         """
         if not any(os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")):
             raise SetupError(
-                "no endpoint is set: set OPENAI_API_KEY (and OPENAI_BASE_URL for one that is not OpenAI) and OPENAI_MODEL"
+                "no endpoint is set: set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for one that is not "
+                "OpenAI)"
             )
         if not (options.get("model") or os.environ.get("OPENAI_MODEL")):
             raise SetupError(
@@ -165,8 +166,8 @@ class Client:
     ) -> ChatCompletionResponse:
         """Ask once, without streaming; nothing is executed.
 
-        `messages`: dicts, our types, the openai package's objects, or a string for one user message. `tools`: a toolkit,
-        tools, functions or plain definitions. Every other parameter of the endpoint passes through.
+        `messages`: dicts, our types, the openai package's objects, or a string for one user message. `tools`: a
+        toolkit, tools, functions or plain definitions. Every other parameter of the endpoint passes through.
         Raises APIError and its kin.
         """
         body = self.body(messages, tools, params)
@@ -206,7 +207,12 @@ class Client:
     # --- what the engine uses -----------------------------------------------------------------------------------------
 
     def body(
-        self, messages: Iterable[Any] | str, tools: Any = None, params: Mapping[str, Any] | None = None, *, stream: bool = False
+        self,
+        messages: Iterable[Any] | str,
+        tools: Any = None,
+        params: Mapping[str, Any] | None = None,
+        *,
+        stream: bool = False,
     ) -> dict[str, Any]:
         """The JSON object of one request, as this endpoint wants it. Raises SetupError when no model is set."""
         given = dict(params or {})
@@ -300,9 +306,7 @@ class Client:
                 if on_notes is not None:
                     on_notes(response.notes)
                 raw = await self._read(response)
-                return parse_response(
-                    raw, response.status, response.headers, endpoint=self.place, secrets=self.secrets
-                )
+                return parse_response(raw, response.status, response.headers, endpoint=self.place, secrets=self.secrets)
             except APIError as error:
                 body = await self._again(error, body, attempt, on_retry)
             attempt += 1
@@ -420,7 +424,7 @@ def definitions_of(tools: Any) -> list[dict[str, Any]]:
 
 
 def _key_for(profile: Profile, environment: bool) -> str:
-    """The key that belongs to this endpoint: of its own variable, or OPENAI_API_KEY where the address is OPENAI_BASE_URL."""
+    """The key of the endpoint's own variable, or OPENAI_API_KEY where the address is the environment's."""
     names = (*profile.key_variables, *(("OPENAI_API_KEY",) if environment else ()))
     return next((value for name in names if (value := os.environ.get(name))), "")
 

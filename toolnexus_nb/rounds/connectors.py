@@ -40,8 +40,8 @@ def register_connector(name: str, factory: str | Callable[..., Client], *, summa
 def connect(target: str | Callable[..., Any], model: str | None = None, **options: Any) -> Client:
     """A client for a name ("ollama", "openai", "rehearsal", "recorded:FILE" …), an address, or a Python function.
 
-    Never does I/O. `options` are the client's (`api_key=`, `headers=`, `timeout=`, `retries=`, `extra_body=`) or the named
-    model's own. `api_key=` may be the key, or "ask" to be asked for it without it being shown.
+    Never does I/O. `options` are the client's (`api_key=`, `headers=`, `timeout=`, `retries=`, `extra_body=`) or the
+    named model's own. `api_key=` may be the key, or "ask" to be asked for it without it being shown.
 
     Raises SetupError for an unknown name or a key that is not set: the message says what to set.
     """

@@ -1,9 +1,9 @@
 """From the loop where the rounds run to the thread that asked.
 
-The run is on the background loop; its handlers, hooks and `approve` belong to the caller's thread: the cell, a script, a
-worker. So the asking side waits for a batch of events (`take`), deals with it, and comes back; coming back is what lets a
-tool start whose ToolStarted was in the batch. It waits in one of two ways, awaiting (`Awaiting`) or blocking (`Blocking`),
-and is written once: `drive` runs the blocking form, in which nothing ever suspends.
+The run is on the background loop; its handlers, hooks and `approve` belong to the caller's thread: the cell, a
+script, a worker. So the asking side waits for a batch of events (`take`), deals with it, and comes back; coming back
+is what lets a tool start whose ToolStarted was in the batch. It waits in one of two ways, awaiting (`Awaiting`) or
+blocking (`Blocking`), and is written once: `drive` runs the blocking form, in which nothing ever suspends.
 
 Where it waits: `hop`/`block` tick, keep the main thread's queue moving, and turn Stop into CancelledError or
 KeyboardInterrupt. Then the run is stopped, its last events are still delivered, and the exception goes on.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isawaitable
@@ -181,7 +181,7 @@ class Delivery:
 
     # --- on the side that asked ---------------------------------------------------------------------------------------
 
-    async def events(self, asker: Awaiting | Blocking) -> AsyncIterator[Event]:
+    async def events(self, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
         """Deliver: call the handlers, then yield each event. A stop in the middle still delivers what is left."""
         with asker.open() as run_waiting:
             ended = False

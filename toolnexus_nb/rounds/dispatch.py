@@ -1,4 +1,4 @@
-"""Telling handlers what happens: in order, on the thread that asked; one that raises is noted once and breaks nothing."""
+"""Telling handlers what happens: in order, on the thread that asked. One that raises is noted and breaks nothing."""
 
 from __future__ import annotations
 

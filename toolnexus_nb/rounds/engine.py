@@ -2,30 +2,30 @@
 
 What holds, whatever happens:
 
-* **One story, one pipe.** A run is one task (`_tell_story`) that writes events; `events()` hands them out in order. Whoever
-  reads an event before a tool runs (ToolStarted, ApprovalAsked) holds the tool back until the reader asks for the next one,
-  so a handler has always seen the start before anything happened.
-* **Every call is answered.** An assistant message with calls is followed directly by exactly one tool message per call, in
-  call order: with the result, with the reason why it was not run, with "cancelled", or, while a person decides, with a
-  placeholder that `resume` replaces. So the history can be sent after every possible end.
-* **Stop** (`stop()`, a cancelled reader, a closed iterator) cancels the story. The HTTP stream is closed, async tools are
-  cancelled, tools in threads are told through their context, and whatever has not ended after `CLEAN_UP` seconds is left
-  and named. Then the open calls are answered "cancelled", and ToolFinished and RunFinished are still handed out. Nothing
-  else of the run is left. A time limit of the run ends it in the same way.
+* **One story, one pipe.** A run is one task (`_tell_story`) that writes events; `events()` hands them out in order.
+  Whoever reads an event before a tool runs (ToolStarted, ApprovalAsked) holds the tool back until the reader asks for
+  the next one, so a handler has always seen the start before anything happened.
+* **Every call is answered.** An assistant message with calls is followed directly by exactly one tool message per
+  call, in call order: with the result, with the reason why it was not run, with "cancelled", or, while a person
+  decides, with a placeholder that `resume` replaces. So the history can be sent after every possible end.
+* **Stop** (`stop()`, a cancelled reader, a closed iterator) cancels the story. The HTTP stream is closed, async tools
+  are cancelled, tools in threads are told through their context, and whatever has not ended after `CLEAN_UP` seconds
+  is left and named. Then the open calls are answered "cancelled", and ToolFinished and RunFinished are still handed
+  out. Nothing else of the run is left. A time limit of the run ends it in the same way.
 * **Nothing is raised from here** for what an endpoint, a tool or a hook did: the run ends with status "error" and
   `result.error`. Only the reader's own cancellation passes through.
 * **Half an answer** is never acted on: calls of a stream that broke are dropped; its text is kept in the result.
 
-Runs on the loop that iterates, which for a chat is the background loop; hooks and `approve` are called through `ask`, which
-a chat sends to the thread that asked.
+Runs on the loop that iterates, which for a chat is the background loop; hooks and `approve` are called through `ask`,
+which a chat sends to the thread that asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,7 @@ from .events import (
     UsageReported,
 )
 from .guards import OUTPUT_LIMIT, LoopGuard
+from .history import put_answers
 from .hooks import Hooks
 from .reading import Reader
 from .result import Limit, RunResult
@@ -58,6 +59,11 @@ from .tap import collecting
 CLEAN_UP = 0.12
 """Seconds that cancelled work gets to end before the run goes on without it."""
 
+_CUT_OFF: dict[str | None, tuple[Limit, str]] = {
+    "length": ("length", "The answer was cut off: it reached the limit of tokens."),
+    "content_filter": ("content_filter", "The answer was cut off by the provider's content filter."),
+}
+
 HELD = (ToolStarted, ApprovalAsked)
 """Events after which nothing goes on until they were read."""
 
@@ -66,9 +72,9 @@ HELD = (ToolStarted, ApprovalAsked)
 class RunOptions:
     """How a run goes; `Chat` fills it in.
 
-    `params`: parameters of the request. `caller_tools`: definitions that are offered but run by the caller. `timeout`: seconds
-    for the whole run, `call_timeout` for each call. `output_limit`: characters of a tool's output. `wanted`: what `returns=`
-    asks for. `ask(function, *args)`: calls hooks and `approve` where they belong.
+    `params`: parameters of the request. `caller_tools`: definitions that are offered but run by the caller.
+    `timeout`: seconds for the whole run, `call_timeout` for each call. `output_limit`: characters of a tool's output.
+    `wanted`: what `returns=` asks for. `ask(function, *args)`: calls hooks and `approve` where they belong.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +97,7 @@ async def run_rounds(
     *,
     params: Mapping[str, Any] | None = None,
     **options: Any,
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """The rounds after `messages` (which end with the question) as events; the last is RunFinished with the result.
 
     `options` are the fields of `RunOptions`. Closing the iterator or cancelling its reader stops the run.
@@ -132,6 +138,7 @@ class Run:
         self._earlier = earlier
         self._decisions = dict(decisions or {})
         self.round = earlier.rounds if earlier is not None else 0
+        self._last_round = options.max_rounds
         self._guard = LoopGuard()
         self._pipe: deque[tuple[Event, asyncio.Future[None] | None]] = deque()
         self._more = asyncio.Event()
@@ -161,7 +168,7 @@ class Run:
             self.result.notes.append(text)
             self.write(Note(self.round, text, "warning" if warning else "note"))
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Start the run and give its events; RunFinished is the last."""
         if self._story is not None:
             raise RuntimeError("a run is told once")
@@ -203,14 +210,15 @@ class Run:
         token = collecting.set(result.exchanges)
         self._threads_before = left_running()
         try:
-            async with asyncio.timeout(self.options.timeout):
+            async with asyncio.timeout(self.options.timeout) as limit:
                 await self._rounds()
-        except TimeoutError:
-            self._incomplete("timeout", f"The run was stopped after its limit of {self.options.timeout:g} s.")
         except (asyncio.CancelledError, KeyboardInterrupt):
             result.status = "stopped"
         except Exception as error:
-            result.status, result.error = "error", error
+            if isinstance(error, TimeoutError) and limit.expired():
+                self._incomplete("timeout", f"The run was stopped after its limit of {self.options.timeout:g} s.")
+            else:
+                result.status, result.error = "error", error
             if isinstance(error, APIError) and error.partial is not None and not result.text:
                 result.text = error.partial.get_content_as_string()
         finally:
@@ -223,41 +231,40 @@ class Run:
         self.write(RunFinished(self.round, result))
 
     async def _rounds(self) -> None:
-        if self._earlier is not None and not await self._take_up():
-            return
-        wanted, repaired = self.options.wanted, False
-        while self.round < self.options.max_rounds or repaired:
+        """Ask and run until there is an answer, or a reason to end without one."""
+        go_on = self._earlier is None or await self._take_up()
+        while go_on and self.round < self._last_round:
             self.round += 1
-            last = self.round >= self.options.max_rounds
-            message = await self._ask_model(last=last)
-            calls = message.tool_calls
-            if not calls and self.result.finish_reason in ("length", "content_filter"):
-                return self._incomplete(
-                    "length" if self.result.finish_reason == "length" else "content_filter",
-                    "The answer was cut off: it reached the limit of tokens."
-                    if self.result.finish_reason == "length"
-                    else "The answer was cut off by the provider's content filter.",
-                )
-            if not calls and wanted is None:
-                return None
-            if calls and last and not (wanted and wanted.is_answer(calls)):
-                self._refuse_calls(message)
-                return self._incomplete("max_rounds", self._too_many_rounds())
-            if not calls and wanted is not None:
-                problem = wanted.read_text(self.result)
-                if problem is None:
-                    return None
-                if repaired or wanted.repaired:
-                    return self._incomplete("returns", problem)
-                repaired = wanted.repaired = True
-                self.messages.append(Message.user(wanted.complaint(problem)))
-                self.note(f"The answer did not fit what was asked for; asked once more: {problem}")
-                continue
-            repaired = False
-            if not await self._run_calls(message, calls):
-                return None
-        self._incomplete("max_rounds", self._too_many_rounds())
-        return None
+            go_on = await self._deal_with(await self._ask_model())
+        if go_on:
+            self._incomplete("max_rounds", self._too_many_rounds())
+
+    async def _deal_with(self, message: Message) -> bool:
+        """Do what an answer of the model asks for; whether another round follows."""
+        wanted, calls = self.options.wanted, message.tool_calls
+        if not calls:
+            if (cut := _CUT_OFF.get(self.result.finish_reason)) is not None:
+                self._incomplete(*cut)
+                return False
+            return wanted is not None and self._complain(wanted)
+        if self.round == self._last_round and not (wanted is not None and wanted.is_answer(calls)):
+            self._refuse_calls(message)
+            self._incomplete("max_rounds", self._too_many_rounds())
+            return False
+        return await self._run_calls(message, calls)
+
+    def _complain(self, wanted: Wanted) -> bool:
+        """Read an answer of a wanted shape; one that does not fit is asked for again, once."""
+        problem = wanted.read_text(self.result)
+        if problem is None:
+            return False
+        if wanted.complaints > 1:
+            self._incomplete("returns", f"The answer did not fit what was asked for: {problem}")
+            return False
+        self.note(f"The answer did not fit what was asked for; asked once more: {problem}")
+        self.messages.append(Message.user(wanted.complaint(problem)))
+        self._last_round = max(self._last_round, self.round + 1)
+        return True
 
     def _too_many_rounds(self) -> str:
         return (
@@ -271,10 +278,10 @@ class Run:
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
-    async def _ask_model(self, *, last: bool) -> Message:
+    async def _ask_model(self) -> Message:
         """One request and its answer, streamed; the message is appended when it is whole."""
         started = time.monotonic()
-        body = self._body(last=last)
+        body = self._body()
         for hook in tuple(self.options.hooks.before_request):
             changed = await self.options.ask(hook, body)
             if changed is not None:
@@ -287,7 +294,7 @@ class Run:
         except APIError as error:
             if self.options.wanted is not None and self.options.wanted.refused_by(error):
                 self.note("The endpoint takes no response_format; a forced tool asks for the answer instead.")
-                return await self._ask_model(last=last)
+                return await self._ask_model()
             raise
         self._reader = None
         for text in answer.notes:
@@ -302,14 +309,12 @@ class Run:
         self.result.usage = self.result.usage + usage
         self.messages.append(message)
         self.write(UsageReported(self.round, usage))
-        self.write(
-            RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started)
-        )
+        self.write(RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started))
         for hook in tuple(self.options.hooks.after_response):
             await self.options.ask(hook, message)
         return message
 
-    def _body(self, *, last: bool) -> dict[str, Any]:
+    def _body(self) -> dict[str, Any]:
         params = dict(self.options.params)
         tools: list[dict[str, Any]] = [*self.toolkit.to_openai(), *self.options.caller_tools]
         choice = params.get("tool_choice")
@@ -317,7 +322,7 @@ class Run:
             params["tool_choice"] = {"type": "function", "function": {"name": choice}}
         if self.round > 1 and choice not in (None, "auto", "none"):
             params["tool_choice"] = "auto"  # a model that is forced again and again never answers (J03)
-        if last and tools:
+        if self.round == self._last_round and tools:
             params["tool_choice"] = "none"
         if self.options.wanted is not None:
             tools = self.options.wanted.ask_for(params, tools, self.client.profile)
@@ -367,12 +372,10 @@ class Run:
     async def _await_threads(self) -> None:
         """Tools in threads were told to stop; those that look at their context end in a moment."""
         end = time.monotonic() + CLEAN_UP / 2
-        while _new_in(left_running(), self._threads_before) and time.monotonic() < end:
+        while _new_in(left_running(), self._threads_before) and time.monotonic() < end:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.01)
 
-    def _append_answers(
-        self, message: Message, calls: Sequence[ToolCall], outcomes: Sequence[Outcome | None]
-    ) -> None:
+    def _append_answers(self, message: Message, calls: Sequence[ToolCall], outcomes: Sequence[Outcome | None]) -> None:
         answers: dict[int, Message] = {}
         for call, outcome in zip(calls, outcomes, strict=True):
             assert outcome is not None
@@ -392,10 +395,10 @@ class Run:
             result.status = "paused"
         elif result.caller_calls:
             result.finish_reason = "tool_calls"
-        elif self.options.wanted is None or not self.options.wanted.answered:
+        elif self.options.wanted is None or not self.options.wanted.settled:
             return False
-        else:
-            result.value = self.options.wanted.value
+        elif not self.options.wanted.answered:
+            self._incomplete("returns", "The answer did not fit what was asked for, also not the second time.")
         return True
 
     def _refuse_calls(self, message: Message) -> None:
@@ -408,9 +411,7 @@ class Run:
         """Answer the calls that a paused run left open; whether the rounds go on."""
         assert self._earlier is not None
         waiting = {pending.call.id for pending in self._earlier.pending}
-        at = next(
-            (i for i in range(len(self.messages) - 1, -1, -1) if self.messages[i].role == "assistant"), None
-        )
+        at = next((i for i in range(len(self.messages) - 1, -1, -1) if self.messages[i].role == "assistant"), None)
         if at is None:
             raise ToolnexusError("the paused run is not the end of this conversation any more")
         message = self.messages[at]
@@ -442,24 +443,6 @@ def _result_after(earlier: RunResult | None) -> RunResult:
     )
 
 
-def put_answers(messages: list[Message], message: Message, answers: Mapping[int, Message]) -> None:
-    """Put tool messages directly after `message`, in the order of its calls; one that is there already is replaced."""
-    at = max(i for i, item in enumerate(messages) if item is message)
-    end = at + 1
-    while end < len(messages) and messages[end].role == "tool":
-        end += 1
-    old = list(messages[at + 1 : end])
-    ordered: list[Message] = []
-    for call in message.tool_calls:
-        known = next((item for item in old if item.tool_call_id == call.id), None)
-        if known is not None:
-            old.remove(known)
-        new = answers.get(id(call), known)
-        if new is not None:
-            ordered.append(new)
-    messages[at + 1 : end] = ordered
-
-
 async def _all_or_first_error(tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Wait for all; raise the first error of ours (a hook, an approve function) at once."""
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -469,5 +452,5 @@ async def _all_or_first_error(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 def _new_in(now: Sequence[str], before: Sequence[str]) -> list[str]:
-    left = list(before)
-    return [label for label in now if label not in left or left.remove(label) is not None]
+    """What is in `now` more often than in `before`."""
+    return list((Counter(now) - Counter(before)).elements())

@@ -1,4 +1,4 @@
-"""Everything that happens in a run, as small frozen values. `RunFinished` is always the last, also of a stopped or failed run."""
+"""Everything that happens in a run, as small frozen values. RunFinished is the last, of a stopped or failed run too."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """The request failed before its first byte was used and is sent again in `seconds`; `attempt` is the one that failed."""
+    """Attempt `attempt` failed before its first byte was used; the request is sent again in `seconds`."""
 
     round: int
     attempt: int

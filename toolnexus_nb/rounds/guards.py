@@ -1,4 +1,4 @@
-"""Two guards of a run: an answer of a tool that is too long for a model, and a model that asks the same again and again."""
+"""Two guards of a run: against a tool that says too much, and a model that asks the same again and again."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class LoopGuard:
     def hint(self, call: ToolCall, round: int) -> str | None:
         """What to answer instead of running the call a third time; None while it may run.
 
-        Several equal calls in one round count once (three dice are thrown at once), and only equal outcomes count (a state
-        that is polled may change).
+        Several equal calls in one round count once (three dice are thrown at once), and only equal outcomes count (a
+        state that is polled may change).
         """
         seen = self._seen[_key(call)]
         earlier = [output for at, output in seen if at < round]

@@ -1,7 +1,7 @@
 """Hooks of a chat: functions of yours that see, and may change, what is sent, what is run and what comes back.
 
-They run on the thread that asked, in the order they were added; plain or async. An exception in a hook ends the run: a hook
-that removes private data must not be skipped silently.
+They run on the thread that asked, in the order they were added; plain or async. An exception in a hook ends the run:
+a hook that removes private data must not be skipped silently.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class Hooks:
     after_call: list[Hook] = field(default_factory=list)
 
     def copy(self) -> Hooks:
-        return Hooks(*(list(hooks) for hooks in (self.before_request, self.after_response, self.before_call, self.after_call)))
+        return Hooks(
+            *(list(hooks) for hooks in (self.before_request, self.after_response, self.before_call, self.after_call))
+        )
 
 
 def add(hooks: list[Any], hook: Any) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""HTTP over httpx: one pool per client and loop, HTTP/1.1 keep-alive, closed promptly at Stop and at the end of a stream."""
+"""HTTP over httpx: one pool per client and loop, kept alive, closed promptly at Stop and at the end of a stream."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class HttpTransport:
         return HttpResponse(response, request, deadline)
 
     async def _exchange(self, request: TransportRequest) -> httpx.Response:
-        """httpx's part, in a frame of its own: its objects show addresses and headers, and an error must not hold them."""
+        """httpx's part, in a frame of its own: its objects show headers, and no error may hold them."""
         if self._pool is None or self._pool.is_closed or self._owner != _here():
             # Importing httpx and reading certificates takes a while; the loop must hear of Stop meanwhile.
             self._pool = await in_thread(self._open_pool, label="opening the HTTP pool")
@@ -110,8 +110,8 @@ class HttpResponse:
         return self._bytes
 
     async def aclose(self) -> None:
-        """Give the connection back if the answer has been read, else close it. After `[DONE]` the few bytes that end the
-        body are read first, in the background, so that the next round finds the connection open (D12)."""
+        """Give the connection back if the answer has been read, else close it. After `[DONE]` the few bytes that end
+        the body are read first, in the background, so that the next round finds the connection open (D12)."""
         if self._closing is not None or self._response.is_closed:
             return
         if self._tail.rstrip().endswith(b"[DONE]"):
@@ -162,5 +162,3 @@ def _reason(error: Exception) -> str:
 def _here() -> tuple[int, int]:
     """Which loop of which process runs here: a pool belongs to one."""
     return os.getpid(), id(asyncio.get_running_loop())
-
-

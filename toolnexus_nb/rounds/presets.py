@@ -41,8 +41,8 @@ def connect_preset(
         key = next((value for variable in profile.key_variables if (value := os.environ.get(variable))), None)
     if key is None and profile.key_needed:
         raise SetupError(
-            f"{profile.name} needs a key: set {' or '.join(profile.key_variables)} before the notebook starts, or connect "
-            'with api_key="ask" and type it unseen'
+            f"{profile.name} needs a key: set {' or '.join(profile.key_variables)} before the notebook starts, or "
+            'connect with api_key="ask" and type it unseen'
         )
     if model is None and profile.name == "openai":
         model = os.environ.get("OPENAI_MODEL")

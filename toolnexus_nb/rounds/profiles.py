@@ -1,7 +1,7 @@
 """What is known about endpoints, as data: where they are, which variable holds their key, what they want to be sent.
 
-Rows name the quirks of `reference/quirks.md` they answer. A provider that needs something else gets a row or a field here
-and never an `if` with its name elsewhere.
+Rows name the quirks of `reference/quirks.md` they answer. A provider that needs something else gets a row or a field
+here and never an `if` with its name elsewhere.
 """
 
 from __future__ import annotations
@@ -115,7 +115,17 @@ PRESETS: dict[str, Profile] = {
             echo_message=frozenset({"extra_content"}),
             echo_call=_GEMINI_CALL_ECHO,
             drop_schema_words=frozenset(
-                {"$schema", "additionalProperties", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "const", "title", "pattern"}
+                {
+                    "$schema",
+                    "additionalProperties",
+                    "exclusiveMinimum",
+                    "exclusiveMaximum",
+                    "multipleOf",
+                    "uniqueItems",
+                    "const",
+                    "title",
+                    "pattern",
+                }
             ),
         ),
         Profile("fireworks", "https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",), summary="Fireworks AI"),

@@ -23,8 +23,8 @@ def user_message(prompt: Any) -> Message:
     """A user message of a prompt.
 
     A string is text. A list mixes text (str), images (a `Path`, bytes, a PIL image, a figure, anything with
-    `_repr_png_`) and content parts as dicts; a single image is a list of one. A Message, or a dict with a role, is taken as
-    it is. Raises TypeError or ValueError saying what a part may be.
+    `_repr_png_`) and content parts as dicts; a single image is a list of one. A Message, or a dict with a role, is
+    taken as it is. Raises TypeError or ValueError saying what a part may be.
     """
     if isinstance(prompt, str):
         return Message.user(prompt)
@@ -55,7 +55,8 @@ def content_part(part: Any) -> dict[str, Any]:
     if data is not None:
         return image_part(data, "image/png")
     raise TypeError(
-        f"a part of a prompt is text, a Path, bytes of an image, a PIL image, a figure or a dict, not {type(part).__name__}"
+        "a part of a prompt is text, a Path, bytes of an image, a PIL image, a figure or a dict, "
+        f"not {type(part).__name__}"
     )
 
 
@@ -75,7 +76,9 @@ def _file(path: Path) -> dict[str, Any]:
     try:
         return {"type": "text", "text": f"File {path.name}:\n{data.decode()}"}
     except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is neither an image, nor a sound, nor text: a model cannot be shown it") from None
+        raise ValueError(
+            f"{path.name} is neither an image, nor a sound, nor text: a model cannot be shown it"
+        ) from None
 
 
 def _image_type(data: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,8 @@ class Reader:
             self.write(TextDelta(self.round, text))
         if delta.refusal:
             self.write(RefusalDelta(self.round, delta.refusal))
-        for position, call in enumerate(delta.tool_calls):
+        calls: Sequence[DeltaToolCall | ToolCall] = delta.tool_calls
+        for position, call in enumerate(calls):
             self._call_delta(position, call)
 
     def _call_delta(self, position: int, call: DeltaToolCall | ToolCall) -> None:

@@ -1,7 +1,7 @@
 """A chat as a JSON file, version 1, to be continued in another process.
 
-    {"format": "toolnexus_nb chat", "version": 1, "model": str, "endpoint": str, "system": str | null, "messages": [wire form],
-     "turns": [index of each question], "params": {…}, "options": {…}, "usage": {…},
+    {"format": "toolnexus_nb chat", "version": 1, "model": str, "endpoint": str, "system": str | null,
+     "messages": [wire form], "turns": [index of each question], "params": {…}, "options": {…}, "usage": {…},
      "last": {"status", "rounds", "limit", "finish_reason", "notes", "usages", "pending": [{"id", "reason"}]} | null}
 
 Never in it: keys, headers, the tools themselves.
@@ -60,7 +60,9 @@ def read_chat(cls: type[C], path: Path, client: Any, toolkit: Any, options: dict
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{path} is no saved chat of toolnexus_nb")
     if data.get("version") != VERSION:
-        raise ValueError(f"{path} is a chat of version {data.get('version')}; this toolnexus_nb reads version {VERSION}")
+        raise ValueError(
+            f"{path} is a chat of version {data.get('version')}; this toolnexus_nb reads version {VERSION}"
+        )
     chat = cls(client, toolkit, **{"system": data["system"], **data["options"], **data["params"], **options})
     chat.messages = [Message.from_any(message) for message in data["messages"]]
     chat.turns = [int(turn) for turn in data["turns"]]

@@ -195,11 +195,15 @@ class _Sources:
         source = _source(value) if isinstance(value, types.FunctionType | type) else None
         if source is not None:
             self._add(name, value, source)
-        elif isinstance(value, str | int | float | bool | list | dict | tuple | set | type(None)) and _is_literal(value):
+        elif isinstance(value, str | int | float | bool | list | dict | tuple | set | type(None)) and _is_literal(
+            value
+        ):
             hidden = isinstance(value, str) and looks_secret(name)
             self._blocks[name] = f"{name} = os.environ[{name!r}]" if hidden else f"{name} = {_literal(value)}"
         else:
-            self._blocks[name] = f"# {name} is an object of the notebook ({type(value).__name__}): make it here\n{name} = None"
+            self._blocks[name] = (
+                f"# {name} is an object of the notebook ({type(value).__name__}): make it here\n{name} = None"
+            )
 
 
 def _importable(module: str, name: str, value: Any) -> bool:

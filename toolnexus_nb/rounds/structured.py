@@ -36,11 +36,18 @@ class Wanted:
             if definitions:
                 schema["$defs"] = definitions
         self.schema: dict[str, Any] = schema
-        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(schema.get("title") or getattr(returns, "__name__", "answer")))[:64]
+        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(schema.get("title") or getattr(returns, "__name__", "answer")))[
+            :64
+        ]
         self.way: Literal["response_format", "tool"] | None = None
         self.value: Any = None
         self.answered = False
-        self.repaired = False
+        self.complaints = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more is asked: it was answered, or it did not fit twice."""
+        return self.answered or self.complaints > 1
 
     def ask_for(self, params: dict[str, Any], tools: list[dict[str, Any]], profile: Profile) -> list[dict[str, Any]]:
         """Put the shape into the request: changes `params`, gives the tools."""
@@ -78,6 +85,7 @@ class Wanted:
         """Take the value from the answer's text; gives the problem, None if there is none."""
         found = _FENCE.match(result.text)
         problem = self._read(found.group(1) if found else result.text)
+        self.complaints += problem is not None
         result.value = self.value
         return problem
 
@@ -88,7 +96,7 @@ class Wanted:
             result.text = call.arguments_text
             result.value = self.value
             return "Accepted."
-        self.repaired = True
+        self.complaints += 1
         return self.complaint(problem)
 
     def _read(self, text: str) -> str | None:
@@ -102,7 +110,8 @@ class Wanted:
                 self.value = self._adapter.validate_json(text)
         except ValidationError as error:
             return "; ".join(
-                f"{'.'.join(str(part) for part in item['loc']) or 'the answer'}: {item['msg']}" for item in error.errors()[:5]
+                f"{'.'.join(str(part) for part in item['loc']) or 'the answer'}: {item['msg']}"
+                for item in error.errors()[:5]
             )
         except (ValueError, KeyError) as error:
             return f"it is not the JSON that was asked for ({error})"
@@ -112,4 +121,7 @@ class Wanted:
     @staticmethod
     def complaint(problem: str) -> str:
         """What the model is told about an answer that does not fit."""
-        return f"This answer does not fit: {problem}. Give it again, complete, as JSON of the asked shape and nothing else."
+        return (
+            f"This answer does not fit: {problem}. "
+            "Give it again, complete, as JSON of the asked shape and nothing else."
+        )

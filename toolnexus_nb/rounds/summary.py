@@ -16,7 +16,9 @@ def describe_run(result: RunResult) -> str:
     """Status line, one line per call, the answer."""
     lines = [_status(result)]
     lines += [f"  {describe_call(record)}" for record in result.calls]
-    lines += [f"  waits for a decision: {p.call.name}({_arguments(p.call.arguments)}): {p.reason}" for p in result.pending]
+    lines += [
+        f"  waits for a decision: {p.call.name}({_arguments(p.call.arguments)}): {p.reason}" for p in result.pending
+    ]
     lines += [f"  note: {note}" for note in result.notes]
     if result.text:
         lines.append(result.text)
@@ -42,7 +44,9 @@ def _status(result: RunResult) -> str:
 
 
 def _arguments(arguments: dict[str, object]) -> str:
-    return _short(", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items()))
+    return _short(
+        ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items())
+    )
 
 
 def _short(text: str) -> str:

@@ -1,7 +1,7 @@
 """The one place that sees requests and bytes pass. The wire view and the recorder read what it keeps.
 
-Nothing here holds a key: headers and addresses are hidden before they are kept, and the endpoint's secrets are blanked in
-the bytes that come back.
+Nothing here holds a key: headers and addresses are hidden before they are kept, and the endpoint's secrets are
+blanked in the bytes that come back.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class WireRequest:
 class Exchange:
     """One request and what came back for it.
 
-    `chunks` are (seconds since it was sent, bytes); `sent_at` is `time.time()`; `first_byte` and `ended` are seconds since
-    then, None while they have not happened; `attempt` counts from 1; `error` says how it failed.
+    `chunks` are (seconds since it was sent, bytes); `sent_at` is `time.time()`; `first_byte` and `ended` are seconds
+    since then, None while they have not happened; `attempt` counts from 1; `error` says how it failed.
     """
 
     request: WireRequest

@@ -1,7 +1,7 @@
 """The one contract between asking and answering: a request goes out, a status, headers and bytes come back.
 
-httpx's transport is one, the keyless models are others, `faults` and the recorder wrap any of them. Whatever a transport
-does inside, failures to reach the other side leave it as `APIConnectionError` or `APITimeoutError`.
+httpx's transport is one, the keyless models are others, `faults` and the recorder wrap any of them. Whatever a
+transport does inside, failures to reach the other side leave it as `APIConnectionError` or `APITimeoutError`.
 """
 
 from __future__ import annotations
