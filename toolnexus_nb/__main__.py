@@ -106,6 +106,7 @@ def _mcp(args: argparse.Namespace) -> int:
         toolkit = _toolkit(args)
     if toolkit is None:
         return 2
+    _log_to_stderr()
     asyncio.run(run_stdio(toolkit, name=args.name, approve=args.approve))
     return 0
 
@@ -172,13 +173,9 @@ def _client(args: argparse.Namespace) -> Client | None:
 
 
 def _listen(app: Any, args: argparse.Namespace, toolkit: Toolkit, client: Client) -> int:
-    import logging
-
     from .serve.server import serve_here
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    logging.getLogger("mcp").setLevel(logging.WARNING)
+    _log_to_stderr()
 
     def ready(url: str) -> None:
         count = "1 tool" if len(toolkit) == 1 else f"{len(toolkit)} tools"
@@ -199,6 +196,14 @@ def _listen(app: Any, args: argparse.Namespace, toolkit: Toolkit, client: Client
         toolkit.close_sync()
         client.close_sync()
     return 0
+
+
+def _log_to_stderr() -> None:
+    """Our own log lines; of everybody else the warnings."""
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    logging.getLogger("toolnexus_nb").setLevel(logging.INFO)
 
 
 if __name__ == "__main__":

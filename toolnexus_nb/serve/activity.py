@@ -7,6 +7,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..tools.results import ToolResult
 
 log = logging.getLogger("toolnexus_nb.serve")
 
@@ -24,6 +28,14 @@ class ServedCall:
     through: str
     """chat (the completions endpoint) or mcp"""
     at: float = field(default_factory=time.time)
+
+
+def log_output(tool: str, result: ToolResult) -> None:
+    """What a tool printed and where it failed: neither goes to the caller, and the person who serves it wants both."""
+    if result.printed:
+        log.info("%s printed: %s", tool, result.printed.rstrip("\n"))
+    if result.traceback:
+        log.warning("%s failed: %s", tool, result.traceback.rstrip("\n"))
 
 
 @dataclass

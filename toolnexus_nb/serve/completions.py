@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..rounds.engine import run_rounds
 from ..rounds.events import ToolFinished
-from .activity import Activity, ServedCall
+from .activity import Activity, ServedCall, log_output
 from .asgi import ClientGone, raw_headers, send_json, while_connected
 from .chat_request import ChatRequest, read_chat_request
 from .chat_wire import PING, Envelope
@@ -174,6 +174,7 @@ class Completions:
     def _note_calls(self, batch: list[Any]) -> None:
         for item in batch:
             if isinstance(item, ToolFinished):
+                log_output(item.call.name, item.result)
                 self._activity.called(ServedCall(item.call.name, item.seconds, item.state, "chat"))
 
 

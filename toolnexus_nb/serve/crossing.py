@@ -2,9 +2,9 @@
 
 Rounds, MCP sessions and HTTP pools live on the one background loop (`tools/background.py`), requests on uvicorn's. The
 work fills a bounded buffer there; the reader empties it here, a batch at a time, and each side wakes the other only
-when that one waits: with hundreds of streams the two loops trade a few wake-ups and not one for every delta. A client that
-reads slowly fills the buffer and so holds its own round up, and nobody else's. Leaving the reader cancels the work and
-waits for its clean-up, at most `GRACE` seconds.
+when that one waits: with hundreds of streams the two loops trade a few wake-ups and not one for every delta. A client
+that reads slowly fills the buffer and so holds its own round up, and nobody else's. Leaving the reader cancels the work
+and waits for its clean-up, at most `GRACE` seconds.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ..tools.background import GRACE
 from ..tools.context import ToolContext
 from ..tools.results import ToolResult
-from .activity import ServedCall
+from .activity import ServedCall, log_output
 from .crossing import crossing
 from .mcp_content import to_call_result, to_mcp_tool
 
@@ -175,6 +175,7 @@ class _Face:
                 state = "denied"
                 return types.CallToolResult(content=[types.TextContent(text=refusal)], is_error=True)
             result = await self._run(ctx, tool, arguments)
+            log_output(tool.name, result)
             answer = to_call_result(tool, result)
             state = "failed" if answer.is_error else "done"
             return answer
