@@ -134,9 +134,7 @@ def test_running_a_cell_again_and_again_leaves_no_comm(page: Page) -> None:
     for _ in range(3):
         page.run("%toolnexus schema")
         page.run("%toolnexus form get_weather")
-        page.run(
-            "form = tn_form = __import__('toolnexus_nb').ToolForm('get_weather', __import__('toolnexus_nb').session().toolkit); form"
-        )
+        page.run("import toolnexus_nb as tn\ntn.ToolForm('get_weather', tn.session().toolkit)")
     assert page.comms() == before
 
 
@@ -203,7 +201,8 @@ def test_after_a_question_the_run_can_be_looked_at(page: Page) -> None:
         assert not ran.errors, ran.errors
         assert words in ran.plain[0]["text/html"] and ran.plain[0]["text/plain"]
     ran = page.run(
-        "for ending in ('html', 'md', 'json', 'py'):\n    get_ipython().run_line_magic('toolnexus', f'export run.{ending}')\n"
+        "for ending in ('html', 'md', 'json', 'py'):\n"
+        "    get_ipython().run_line_magic('toolnexus', f'export run.{ending}')\n"
         "print(sum(len(open(f'run.{e}').read()) > 100 for e in ('html', 'md', 'json', 'py')))",
         cell_id=None,
     )

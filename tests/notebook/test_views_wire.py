@@ -1,4 +1,4 @@
-"""The wire view: what passed, what was new in it, how the time went, and the same request elsewhere. Keys are nowhere."""
+"""The wire view: what passed, what was new in it, how the time went, the same request elsewhere; keys are nowhere."""
 
 from __future__ import annotations
 

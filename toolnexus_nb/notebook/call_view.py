@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def call_and_show(tool: Tool, arguments: Mapping[str, Any] | str) -> ToolResult:
-    """Run `tool` with `arguments` (or their JSON text) and show what came back, as the model and as a person sees it."""
+    """Run `tool` with `arguments` (or their JSON text) and show the result as the model and as a person sees it."""
     from ..openai.arguments import parse_arguments
 
     started = time.perf_counter()

@@ -86,7 +86,7 @@ def running_cell() -> str | None:
 
 
 class Display:
-    """One output area. `publish` puts it under the running cell; `update` replaces it, from a later cell or a thread."""
+    """One output area. `publish` puts it under the running cell; `update` replaces it, also from a later cell."""
 
     def __init__(self) -> None:
         self.id = f"tnx-{uuid.uuid4().hex}"

@@ -453,7 +453,7 @@ class ListField(Field):
 
 
 def make_field(path: str, label: str, raw: Any, root: Schema, depth: int = 0) -> Field:
-    """The field for one schema. `root` is where its `$ref`s are looked up; what fits nothing, or is too deep, is free JSON."""
+    """The field for one schema. `root` is where its `$ref`s are looked up; what fits nothing is free JSON."""
     described = resolved(raw, root)
     schema, _ = without_null(described, root)
     help_words = _help(described, schema, type_words(raw, root))

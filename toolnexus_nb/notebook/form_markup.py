@@ -1,4 +1,4 @@
-"""The parts of the form that are read: its title, the call it would make, and the result as the model and as a person sees it."""
+"""The parts of the form that are read: its title, the last run, the result as the model and as a person sees it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MOST_LINES = 120
 
 @dataclass(frozen=True)
 class Lens:
-    """What the lens shows: a function's source, and the origins of its schema's parts, whose lines count from its first."""
+    """A function's source, and the origins of its schema's parts; their lines count from its first."""
 
     source: str
     origins: Sequence[Provenance]
@@ -45,7 +45,7 @@ def _origin_table(lens: Lens) -> str:
 
 
 def _marked_source(lens: Lens) -> str:
-    """The source with a number before each line; what a part was read from is marked, the parts are named at the end."""
+    """The source with line numbers; what a part was read from is marked, the parts are named at the line's end."""
     lines = lens.source.splitlines()[:MOST_LINES]
     if not lines:
         return ""

@@ -1,7 +1,8 @@
-"""What the schema view, the form and the wire view have in common: one display id, live until the next cell, then static.
+"""What the views have in common: one display id, live until the next cell runs, then static.
 
-A view says what it looks like twice: `html()` and `text()` for the page that stays, `_build()` for the widget while it is
-live. Where no page answers, the static form is shown from the start; a widget whose page stays silent becomes static too.
+A view says what it looks like twice: `html()` and `text()` for the page that stays, `_build()` for the widget while it
+is live. Where no page answers, the static form is shown from the start; a widget whose page stays silent becomes static
+too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from .display import Display, closed, has_front_end, open_until_next_cell
 from .stylesheet import stylesheet
 
-#: Seconds that a page has to say it has drawn the widget (its JavaScript may not be installed where the page comes from).
+#: Seconds that a page has to say it has drawn the widget (its JavaScript may be missing where the page comes from).
 ANSWER_WITHIN = 6.0
 
 
@@ -33,7 +34,7 @@ def _pane_class() -> type:
 
 
 def pane(html: str) -> Any:
-    """A widget that shows `html` (escaped by the caller), with copy buttons, a filter box, and buttons that send messages."""
+    """A widget that shows `html` (escaped by the caller), with copy buttons, a filter box, and buttons that report."""
     return _pane_class()(html=html)
 
 
@@ -78,7 +79,7 @@ class LiveView:
             self._expect_answer()
 
     def freeze(self) -> None:
-        """Replace the widget by the static form, under the same display id, and close its comms. Does nothing when static."""
+        """Replace the widget by the static form in the same place and close its comms. Does nothing when static."""
         widget, self._widget = self._widget, None
         if widget is None:
             return

@@ -1,4 +1,4 @@
-"""The parts of the schema view: what a model reads of a tool, what to mend, what it costs, where each word came from."""
+"""The parts of the schema view: what a model reads of a tool, what to mend, what it costs, where it came from."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def diff_html(text: str) -> str:
 
 
 def tabs(panels: Mapping[str, str], opened: str | None = None) -> str:
-    """Panels that open by their names: `details` that the stylesheet lays out as tabs. Every panel reads without CSS."""
+    """Panels that open by their names: `details` that the stylesheet lays out as tabs; they read without it."""
     parts = [
         tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), open=name == opened)
         for name, body in panels.items()

@@ -111,7 +111,7 @@ def _tools_of(tools: Any) -> list[Tool]:
 
 
 def definitions(tools: Iterable[Tool], form: str, report: list[Change] | None = None) -> list[Any]:
-    """The tools as one provider wants them: openai, strict, anthropic, gemini or mcp. `report` takes what was changed."""
+    """The tools for one provider: openai, strict, anthropic, gemini or mcp. `report` takes what had to be changed."""
     from ..tools.adapters import to_anthropic, to_gemini, to_openai
 
     makers: dict[str, Callable[[Iterable[Tool]], list[Any]]] = {

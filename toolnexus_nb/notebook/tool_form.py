@@ -1,4 +1,4 @@
-"""The form: fill a tool's arguments by hand, run it without a model, see the result as the model and as a person sees it.
+"""The form: fill a tool's arguments by hand, run it without a model, see what the model and what a person would.
 
     ToolForm(get_weather).show()                      or `%toolnexus form get_weather`
     form.fill(city="Oslo"); await form.run()          the same from Python
@@ -14,6 +14,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..tools.background import block, hop
@@ -72,7 +73,7 @@ class ToolForm(LiveView):
     # --- running --------------------------------------------------------------------------------------------------
 
     async def run(self) -> ToolResult | None:
-        """Run the tool with the values of the fields. None if a field is at fault (each says why) or the run was stopped."""
+        """Run the tool with the values of the fields. None if a field is at fault; each then says why."""
         from .form_fields import FieldErrors
 
         try:
@@ -123,7 +124,6 @@ class ToolForm(LiveView):
             self.run_sync()
             return
         self._task = loop.create_task(self.run())
-        self._task.add_done_callback(_fault_is_told)
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
@@ -190,10 +190,8 @@ class ToolForm(LiveView):
         if to_json:
             self._json.value = json.dumps(_what_can_be_taken(self.fields), ensure_ascii=False, indent=2)
         else:
-            try:
+            with suppress(FieldErrors):  # half-typed JSON: the fields keep what they had
                 self.fields.put(self._typed())
-            except FieldErrors:
-                pass  # half-typed JSON: the fields keep what they had
         self._json.layout.display = "" if to_json else "none"
         self.fields.widget.layout.display = "none" if to_json else ""
         self._tell({})
@@ -285,9 +283,3 @@ def errors_by_field(result: ToolResult, schema: Mapping[str, Any]) -> dict[str, 
             line = next((line for line in result.output.splitlines() if str(name) in line), result.output)
             found[str(name)] = line.strip(" -*•")
     return found
-
-
-def _fault_is_told(task: asyncio.Task[Any]) -> None:
-    """Take the exception of a finished task, so that asyncio does not print it: a stopped run has said so in the form."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        raise error

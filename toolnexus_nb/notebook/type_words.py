@@ -26,7 +26,7 @@ _FORMATS = {
 
 
 def resolved(schema: Any, root: Schema) -> Schema:
-    """`schema` with a local `$ref` replaced by what it points to; keys beside the `$ref` win. A broken reference is `{}`."""
+    """`schema` with a local `$ref` replaced by what it points to; keys beside it win. A broken reference is `{}`."""
     for _ in range(8):
         if not isinstance(schema, Mapping):
             return {}
@@ -159,7 +159,7 @@ def _object_words(schema: Schema, root: Schema, depth: int) -> str:
 
 
 class Parameter(NamedTuple):
-    """One row of a schema table. `path` is `address.city` for what is inside an object, `stops[].name` inside a list."""
+    """One row of a schema table. `path` is `address.city` inside an object, `stops[].name` inside a list."""
 
     path: str
     schema: Schema

@@ -25,8 +25,9 @@ _MOST_PICTURE = 3_000_000  # bytes
 _KEPT_TAGS = frozenset(
     re.findall(
         r"\w+",
-        """a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr
-        i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var""",
+        """a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6
+        hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul
+        var""",
     )
 )
 _VOID_TAGS = frozenset(("br", "hr", "img", "col"))
@@ -161,7 +162,7 @@ def _anchor(address: str, words: str) -> str:
 
 
 def markdown_html(text: str) -> str:
-    """A model's Markdown as HTML. HTML in it is shown as text, a picture becomes a link, a link is http(s) or mailto."""
+    """A model's Markdown as HTML. HTML in it is text, a picture becomes a link, a link is http(s) or mailto."""
     return tag("div", _markdown().render(printable(text)), cls="tnx-md")
 
 
@@ -189,7 +190,7 @@ def _own_bundle(value: Any) -> dict[str, Any]:
 
 
 def value_html(value: Any) -> str:
-    """A Python value for a person: text as text, JSON-like values as JSON, the rest by its own display made harmless."""
+    """A Python value for a person: text, JSON for what is like JSON, the rest by its own display made harmless."""
     if isinstance(value, str):
         return long_text(value, "tnx-value")
     if isinstance(value, (dict, list, tuple)):

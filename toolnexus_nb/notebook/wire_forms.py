@@ -34,7 +34,7 @@ def _with_key(name: str, value: str) -> str:
 
 
 def as_curl(method: str, url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
-    """The request as a shell command. The body goes in by a here-document, so that nothing in it is read by the shell."""
+    """The request as a shell command. The body is a here-document, so the shell reads nothing in it."""
     lines = [f"curl -N -X {shlex.quote(method)} {_shell(url, hidden=HIDDEN in url)}"]
     for name, value in _kept_headers(headers).items():
         written = f"{name}: {_with_key(name, value)}"

@@ -1,4 +1,4 @@
-"""The parts of the wire view: a timeline of the whole run, and for each request what went out, what came back, and when."""
+"""The parts of the wire view: a timeline of the run, and for each request what went out, what came back, when."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Reply:
 class Step:
     """One request of a run.
 
-    number: 1-based among the steps. offset: seconds since the first request was sent. segments: (name, seconds) in order.
+    number: 1-based among the steps. offset: seconds since the first request. segments: (name, seconds) in order.
     kept_messages: how many of its messages were in the request before it, unchanged, from the first on.
     changed: the other keys of the body that differ from the request before, `+ key`, `- key` or `key`.
     """
@@ -96,7 +96,7 @@ _TOKEN_KEYS = ("content", "reasoning_content", "reasoning", "refusal", "tool_cal
 
 
 def first_token_at(exchange: Exchange) -> float | None:
-    """Seconds until the first chunk that holds a piece of the answer (text, reasoning, a call); None if there is none."""
+    """Seconds until the first chunk with a piece of the answer (text, reasoning, a call); None if there is none."""
     reader = SSEReader()
     for at, data in exchange.chunks:
         if any(_holds_token(event.data) for event in reader.feed(data)):
