@@ -88,18 +88,16 @@ async def mcp(session: Session, args: Namespace, cell: str | None) -> Any:
 
 def _at_dashes(line: str) -> tuple[str, bool, str]:
     """Split at the first `--` that stands alone: what follows is a command line, with options of its own."""
-    for mark in (" -- ",):
-        if mark in f" {line} ":
-            before, _, after = f" {line} ".partition(mark)
-            return before, True, after
-    return line, False, ""
+    before, dashes, after = f" {line} ".partition(" -- ")
+    return before, bool(dashes), after
 
 
 def _help(name: str) -> None:
     if name in _WORDS:
-        print(_WORDS[name][1].format_help().replace("::\n\n", "").strip())
+        print(_WORDS[name][1].format_help().replace("::\n\n", "").replace("%%", "%").strip())
         return
-    print("\n".join(parser.format_usage().removeprefix("usage: ").strip() for _, parser in _WORDS.values()))
+    print("\n".join(f"{name:<10} {function.__doc__.splitlines()[0]}" for name, (function, _) in _WORDS.items()))
+    print("`%toolnexus mcp help WORD` explains one.")
 
 
 def _server(session: Session, name: str) -> McpServer:

@@ -89,10 +89,13 @@ class ServerSpec:
 
     @property
     def target(self) -> str:
-        """What is opened, for people: the command line, the address without its user and query, or the object's
-        class."""
+        """What is opened, for people: the command line, the address, or the object's class.
+
+        Notebooks keep it and other people open them, so this machine's Python is `python` and its home folder `~`.
+        """
         if self.command:
-            return shlex.join(self.command)
+            words = (_shown_program(self.command[0]), *map(_shown_path, self.command[1:]))
+            return " ".join(word if word.startswith("~") and " " not in word else shlex.quote(word) for word in words)
         return self.url or f"{type(self.server).__name__} in this process"
 
     def child_environment(self) -> dict[str, str]:
@@ -102,6 +105,18 @@ class ServerSpec:
         """
         own = {key: os.environ[key] for key in _INHERITED if not os.environ.get(key, "()").startswith("()")}
         return own | dict(self.env)
+
+
+def _shown_program(program: str) -> str:
+    if program == sys.executable:
+        return "python"
+    beside_python = os.path.dirname(program) == os.path.dirname(sys.executable)  # noqa: PTH120 - compared as text
+    return os.path.basename(program) if beside_python else _shown_path(program)  # noqa: PTH119
+
+
+def _shown_path(word: str) -> str:
+    home = os.path.expanduser("~")  # noqa: PTH111 - compared as text
+    return "~" + word[len(home) :] if word == home or word.startswith(home + os.sep) else word
 
 
 def make_spec(

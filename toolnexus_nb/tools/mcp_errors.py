@@ -131,7 +131,7 @@ def _why_no_process(spec: ServerSpec, error: BaseException, about: Circumstances
         advice = _INSTALL.get(Path(program).name, "Install it, check the spelling, or give its full path.")
         return f"could not be started: the command {program!r} was not found", advice
     if isinstance(error, PermissionError):
-        return f"could not be started: {program!r} may not be executed", f"Make it executable: chmod +x {program}"
+        return f"could not be started: {program!r} may not be executed", "Make it executable with chmod +x."
     if isinstance(error, OSError) and not isinstance(error, TimeoutError | ConnectionError):
         return f"could not be started: {error.strerror or error}", f"Try the command in a terminal: {spec.target}"
     noise = next((line for line in about.noise if line.strip()), "")

@@ -7,7 +7,6 @@ The rules, in the order of the reference (`seeds-upstream.md` 3.4, rows 69 to 77
   it: servers are asked to send it as text too, some send its one field, some send other words.
 * An embedded text resource gives its text; a link always gives a line with its address and type.
 * Images, sounds and binary resources are parts. Only a result with no text at all describes them in words.
-* A structured content that contradicts the listed output schema is reported in `metadata` and the server's notes.
 """
 
 from __future__ import annotations
@@ -20,11 +19,8 @@ from typing import Any
 
 from .results import PartKind, ResultPart, ToolResult
 
-MISMATCH = "output_schema_mismatch"
-"""Key of `ToolResult.metadata` that says how a structured result differs from its schema."""
 
-
-def result_of_call(result: Any, metadata: dict[str, Any], output_schema: dict[str, Any] | None) -> ToolResult:
+def result_of_call(result: Any, metadata: dict[str, Any]) -> ToolResult:
     """An `mcp.types.CallToolResult` as a ToolResult; `metadata` is kept in it."""
     texts, lines, parts = read_blocks(result.content)
     structured = result.structured_content
@@ -46,8 +42,6 @@ def result_of_call(result: Any, metadata: dict[str, Any], output_schema: dict[st
     output = "\n".join(pieces)
     if not output.strip() and parts:
         output = "\n".join(describe_part(part) for part in parts)
-    if output_schema is not None and (difference := difference_to_schema(structured, output_schema)):
-        metadata = {**metadata, MISMATCH: difference}
     return ToolResult(output=output, metadata=metadata, parts=parts, value=structured)
 
 
@@ -146,32 +140,3 @@ def _parses_to(text: str, value: Any) -> bool:
         return bool(json.loads(text) == value)
     except ValueError:
         return False
-
-
-def difference_to_schema(structured: Any, schema: dict[str, Any]) -> str:
-    """How a structured content differs from its schema, in a sentence; "" when it fits or the schema cannot be used.
-
-    Nothing is fetched: a reference to another document makes the schema unusable here.
-    """
-    import jsonschema
-    import referencing.exceptions
-    from referencing import Registry
-
-    if structured is None:
-        return "the tool has an output schema and gave no structured content"
-    try:
-        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-        kind.check_schema(schema)
-        error = jsonschema.exceptions.best_match(kind(schema, registry=Registry()).iter_errors(structured))
-    except (
-        jsonschema.exceptions.SchemaError,
-        referencing.exceptions.Unresolvable,
-        RecursionError,
-        ValueError,
-        TypeError,
-    ):
-        return ""
-    if error is None:
-        return ""
-    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
-    return f"structured content{f' at {where}' if where else ''}: {error.message[:300]}"

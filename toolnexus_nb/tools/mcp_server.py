@@ -14,8 +14,9 @@ from .background import HAS_THREADS, background_loop, hop, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
 from .mcp_errors import McpServerError, Refused, describe, http_advice, is_http_failure, opening_error
+from .mcp_output_schema import MISMATCH, checked
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
-from .mcp_results import MISMATCH, result_of_call
+from .mcp_results import result_of_call
 from .mcp_session import Session, close_at_exit, connect
 from .mcp_status import LogEntry, McpPrompt, McpResource, McpStatus
 from .mcp_stdio import Tail
@@ -155,7 +156,7 @@ class McpServer:
             self._take_list(await self._connect())
 
     async def _open_apart(self) -> list[Any]:
-        """Open without touching the toolkit, and give the tools it lists: none if disabled, or on failure (a finding)."""
+        """Open without touching the toolkit, and give its list: empty if disabled, or on failure (a finding)."""
         if self.spec.disabled:
             return []
         async with self._opening:
@@ -372,7 +373,7 @@ class McpServer:
         finally:
             running_call = False
         listed = self._listed.get(tool)
-        return result_of_call(answered, metadata, listed.output_schema if listed is not None else None)
+        return await checked(result_of_call(answered, metadata), listed.output_schema if listed is not None else None)
 
     def _why_refused(self, tool: str, refusal: Refused) -> str:
         """The sentence for a call that was answered with an error instead of a result."""

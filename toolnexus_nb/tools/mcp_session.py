@@ -156,7 +156,7 @@ class Session:
         )
         await stack.enter_async_context(client)
         # The SDK raises when a result contradicts its output schema, and the result is lost. It is kept and compared by
-        # `mcp_results`, which reports the difference.
+        # `mcp_output_schema`, which reports the difference.
         setattr(client.session, "validate_tool_result", _accept_result)  # noqa: B010
         await self._ask_for_logs(client)
         self._listen_for_changes(client, stack)
@@ -443,12 +443,21 @@ def close_at_exit() -> None:
     global _exit_watched_in
     if _exit_watched_in != os.getpid():
         _exit_watched_in = os.getpid()
-        atexit.register(_close_all, os.getpid())
+        atexit.register(_close_if_ours, os.getpid())
 
 
-def _close_all(pid: int) -> None:
+def _close_if_ours(pid: int) -> None:
+    if pid == os.getpid():
+        end_all_sessions()
+
+
+def end_all_sessions() -> None:
+    """End every session and its process, in at most three seconds; a server that is called again opens anew.
+
+    For the interpreter's exit and the extension's unloading; from any thread but the background loop's.
+    """
     sessions = list(running)
-    if pid != os.getpid() or not sessions:
+    if not sessions:
         return
     for session in sessions:
         if session.process is not None:

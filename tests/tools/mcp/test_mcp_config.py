@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +151,12 @@ def test_only_values_that_sound_secret_are_secrets():
 
 def test_a_command_may_be_written_as_in_a_shell():
     assert make_spec("s", command="python -m 'my server' --x=1").command == ("python", "-m", "my server", "--x=1")
+
+
+def test_what_people_are_shown_holds_no_path_of_this_machine():
+    shown = make_spec("s", command=[sys.executable, str(Path.home() / "server.py"), "--x"]).target
+    assert shown == "python ~/server.py --x"
+    assert make_spec("s", command=[str(Path(sys.executable).parent / "mcp-server-time")]).target == "mcp-server-time"
 
 
 def test_servers_of_a_file_open_side_by_side_and_a_bad_one_stops_nobody(kit, raw, tmp_path):

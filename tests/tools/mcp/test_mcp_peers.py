@@ -1,4 +1,4 @@
-"""Real servers from the registries: opened, listed, called, killed, opened again, closed, and nothing left."""
+"""Real servers from the registries: opened, listed, called, killed, opened again, closed, and nothing left.
 
 The node servers come from npm, the Python ones from the package index (extra `test`).
 """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
-from toolnexus_nb.tools.mcp_results import MISMATCH, difference_to_schema, result_of_call
+from toolnexus_nb.tools.mcp_output_schema import MISMATCH, certainly_fits, difference_to_schema
+from toolnexus_nb.tools.mcp_results import result_of_call
 
 
 @pytest.fixture
@@ -15,12 +18,12 @@ def call(kit, raw):
     return lambda tool, **arguments: kit.execute_sync(f"r_{tool}", arguments)
 
 
-def result(structured=None, *, error=False, schema=None, **content):
+def result(structured=None, *, error=False, **content):
     from mcp.types import CallToolResult, TextContent
 
     blocks = [TextContent(type="text", text=text) for text in content.get("texts", ())]
     given = {} if structured is None else {"structured_content": structured}
-    return result_of_call(CallToolResult(content=blocks, is_error=error, **given), {"server": "s"}, schema)
+    return result_of_call(CallToolResult(content=blocks, is_error=error, **given), {"server": "s"})
 
 
 def test_every_kind_of_content_arrives(call):
@@ -86,9 +89,7 @@ def test_a_failed_result_with_structure_alone_tells_it():
 def test_an_image_alone_is_described():
     from mcp.types import CallToolResult, ImageContent
 
-    got = result_of_call(
-        CallToolResult(content=[ImageContent(type="image", data="AAAA", mime_type="image/png")]), {}, None
-    )
+    got = result_of_call(CallToolResult(content=[ImageContent(type="image", data="AAAA", mime_type="image/png")]), {})
     assert got.output == "image (image/png, 3 bytes)" and got.parts[0].data == b"\0\0\0"
 
 
@@ -98,6 +99,62 @@ def test_differences_are_named_and_foreign_documents_are_not_fetched():
     assert difference_to_schema({"a": [1]}, schema) == ""
     assert "no structured content" in difference_to_schema(None, schema)
     assert difference_to_schema({"a": 1}, {"$ref": "http://127.0.0.1:9/elsewhere.json"}) == ""
+
+
+TREE = {
+    "$ref": "#/$defs/N",
+    "$defs": {"N": {"type": "object", "properties": {"kids": {"items": {"$ref": "#/$defs/N"}}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ({"a": 1}, {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"]}),
+        (
+            {"a": 1.5, "b": None},
+            {"properties": {"a": {"type": "number"}, "b": {"anyOf": [{"type": "string"}, {"type": "null"}]}}},
+        ),
+        ({"kids": [{"kids": []}]}, TREE),
+        (["x"], {"type": ["array", "null"], "items": {"enum": ["x", "y"]}}),
+        ({"a": 1}, {"additionalProperties": {"type": "integer"}}),
+    ],
+)
+def test_what_plainly_fits_is_recognised_without_jsonschema(value, schema):
+    assert certainly_fits(value, schema, schema) and difference_to_schema(value, schema) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ({}, {"required": ["a"]}),
+        ({"a": True}, {"properties": {"a": {"type": "integer"}}}),
+        (True, {"enum": [1]}),
+        ({"b": 1}, {"properties": {"a": {}}, "additionalProperties": False}),
+        ({"kids": [{"kids": [3]}]}, TREE),
+        ("x", {"pattern": "^x$"}),
+        (1, {"oneOf": [{"type": "integer"}]}),
+        ({}, {"$ref": "http://elsewhere/"}),
+    ],
+)
+def test_what_is_not_sure_is_left_to_jsonschema(value, schema):
+    assert not certainly_fits(value, schema, schema)
+
+
+def test_a_call_whose_result_fits_does_not_import_jsonschema():
+    code = (
+        "import sys, toolnexus_nb as tn\n"
+        "from mcp.server import MCPServer\n"
+        "server = MCPServer('s')\n"
+        "@server.tool()\n"
+        "def add(a: int, b: int) -> int:\n"
+        "    return a + b\n"
+        "kit = tn.Toolkit()\n"
+        "kit.add_mcp_sync('s', server=server)\n"
+        "assert kit.execute_sync('s_add', {'a': 1, 'b': 2}).output == '3'\n"
+        "assert 'jsonschema' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_schemas_are_kept_and_sendable(kit, raw):
