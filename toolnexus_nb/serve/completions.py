@@ -118,8 +118,7 @@ class Completions:
         if isinstance(reply, RunReply):
             self._finish_run(reply)
         if request.stream:
-            await answer.write(reply.last())
-            await answer.end()
+            await answer.write(reply.last(), more=False)
         else:
             await answer.whole(reply.whole())
 
@@ -197,15 +196,12 @@ class _Answer:
         self._send = send
         self._begun = False
 
-    async def write(self, data: bytes) -> None:
-        """A piece of the stream."""
+    async def write(self, data: bytes, *, more: bool = True) -> None:
+        """A piece of the stream, or its last."""
         if not self._begun:
             self._begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": _SSE})
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
-
-    async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     async def whole(self, reply: dict[str, Any]) -> None:
         """The plain reply."""
@@ -215,7 +211,6 @@ class _Answer:
     async def problem(self, problem: Problem) -> None:
         """An error status, or the last event of a stream that has begun."""
         if self._begun:
-            await self.write(problem.event())
-            await self.end()
+            await self.write(problem.event(), more=False)
         else:
             await send_json(self._send, problem.body(), problem.status, problem.headers)
