@@ -192,14 +192,14 @@ def typed_dict_fields(cls: Any) -> dict[str, tuple[Any, bool]]:
     fields: dict[str, tuple[Any, bool]] = {}
     for name, hint in field_types(cls).items():
         required = name in cls.__required_keys__
-        while (origin := typing.get_origin(hint)) in _REQUIREDNESS:
+        while (origin := typing.get_origin(hint)) in REQUIREDNESS:
             required = required if origin is ReadOnly else origin in (typing.Required, Required)
             hint = typing.get_args(hint)[0]
         fields[name] = (hint, required)
     return fields
 
 
-_REQUIREDNESS = (typing.Required, typing.NotRequired, Required, NotRequired, ReadOnly)
+REQUIREDNESS = (typing.Required, typing.NotRequired, Required, NotRequired, ReadOnly)
 
 
 def _adopt_typed_dict(cls: Any) -> None:

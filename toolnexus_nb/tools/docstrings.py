@@ -60,12 +60,19 @@ def _read(docstring: str) -> Documentation:
 
 
 def _sections(text: str, style: str) -> Documentation:
-    from griffe import Docstring, DocstringSectionAdmonition, DocstringSectionParameters, DocstringSectionText
+    from griffe import (
+        Docstring,
+        DocstringSectionAdmonition,
+        DocstringSectionAttributes,
+        DocstringSectionParameters,
+        DocstringSectionText,
+    )
 
     parameters: dict[str, ParameterText] = {}
     paragraphs: list[str] = []
     for section in _parser(style)(Docstring(text, lineno=1)):
-        if isinstance(section, DocstringSectionParameters):  # also keyword arguments and NumPy's Other Parameters
+        # Keyword arguments and NumPy's Other Parameters are parameters too; Attributes stand in a class's docstring.
+        if isinstance(section, DocstringSectionParameters | DocstringSectionAttributes):
             for item in section.value:
                 said = ParameterText(_one_paragraph(item.description), str(item.annotation or ""))
                 for name in item.name.split(","):  # NumPy: "x, y : float"

@@ -17,7 +17,7 @@ from typing import Any
 
 import typing_extensions
 
-from .annotations import names_known, typed_dict_fields
+from .annotations import REQUIREDNESS, names_known, typed_dict_fields
 from .context import ToolContext, main_namespace
 from .docstrings import Documentation, read_docstring
 from .provenance import Source
@@ -211,7 +211,7 @@ def annotation_text(annotation: Any) -> str:
 
 def annotated_text(annotation: Any) -> str:
     """The text in `Annotated[str, "text"]`, `Annotated[str, Doc("text")]`; Field(description=) is pydantic's to read."""
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, *REQUIREDNESS):
         return next((text for one in typing.get_args(annotation) if (text := annotated_text(one))), "")
     for extra in getattr(annotation, "__metadata__", ()):
         if isinstance(extra, str):
@@ -275,9 +275,10 @@ class _Scope:
                 raise SignatureError(
                     f"{self._title}: the annotation of {raw.name}, {annotation_text(annotation)}, cannot be read: {wrong}"
                 ) from wrong
+        missing_name = error.name if error is not None else annotation_text(annotation)
         raise SignatureError(
-            f"{self._title}: the annotation of {raw.name} names {error.name if error else annotation!r}, which is not "
-            f"defined where {self._title} was written; define it before the tool is made, at the top of a cell or module"
+            f"{self._title}: the annotation of {raw.name} names {missing_name}, which is not defined where {self._title} "
+            f"was written; define it before the tool is made, at the top of a cell or module"
         ) from error
 
     def names(self) -> dict[str, Any]:
