@@ -96,7 +96,7 @@ def _help(name: str) -> None:
     if name in _WORDS:
         print(_WORDS[name][1].format_help().replace("::\n\n", "").replace("%%", "%").strip())
         return
-    print("\n".join(f"{name:<10} {function.__doc__.splitlines()[0]}" for name, (function, _) in _WORDS.items()))
+    print("\n".join(f"{name:<10} {(function.__doc__ or '').splitlines()[0]}" for name, (function, _) in _WORDS.items()))
     print("`%toolnexus mcp help WORD` explains one.")
 
 

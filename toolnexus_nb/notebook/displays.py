@@ -42,11 +42,19 @@ def _result(result: Any) -> str:
     return str(static_bundle(section("Tool result", call_result(call), printed(call)), "")["text/html"])
 
 
+def _mcp_server(server: Any) -> str:
+    from .display import static_bundle
+    from .mcp_card import card_html
+
+    return str(static_bundle(card_html(server.status()), "")["text/html"])
+
+
 _HTML: dict[tuple[str, str], Callable[[Any], str]] = {
     ("toolnexus_nb.rounds.result", "RunResult"): _run,
     ("toolnexus_nb.tools.definition", "Tool"): _tool,
     ("toolnexus_nb.tools.toolkit", "Toolkit"): _toolkit,
     ("toolnexus_nb.tools.results", "ToolResult"): _result,
+    ("toolnexus_nb.tools.mcp_server", "McpServer"): _mcp_server,
 }
 
 

@@ -6,6 +6,7 @@ The words after the magic are in `commands.py` and the `commands_*.py` beside it
 
 from __future__ import annotations
 
+import sys
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -185,11 +186,17 @@ def load(shell: Any) -> None:
 
 
 def unload() -> None:
-    """Take everything out of IPython that `load` put there. The session (tools, conversation) stays."""
+    """Take everything out of IPython that `load` put there. The session (tools, conversation) stays.
+
+    MCP servers end, so that no process is left behind; one that is called later opens again.
+    """
     global _unload
     if _unload is not None:
         _unload()
         _unload = None
+    mcp_sessions = sys.modules.get("toolnexus_nb.tools.mcp_session")
+    if mcp_sessions is not None:  # not imported: no server was ever opened
+        mcp_sessions.end_all_sessions()
 
 
 def greeting(the_session: Session) -> str:
