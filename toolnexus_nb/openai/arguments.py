@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .json_text import clean_text, dump_json, load_json, load_json_prefix
+from .json_text import clean_text, clean_value, dump_json, load_json, load_json_prefix
 
 
 class ParsedArguments(NamedTuple):
@@ -46,7 +46,7 @@ def parse_arguments(received: Any) -> ParsedArguments:
         return ParsedArguments({}, text, None)
     if not isinstance(value, dict):
         return ParsedArguments({}, text, _not_an_object(value))
-    return ParsedArguments(value, text, None)
+    return ParsedArguments(clean_value(value) if "\\u" in text else value, text, None)
 
 
 def write_arguments(text: str, arguments: Mapping[str, Any]) -> str:

@@ -26,6 +26,15 @@ def clean_text(text: str) -> str:
     return text
 
 
+def clean_value(value: Any) -> Any:
+    """`clean_text` for every text inside a JSON value."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): clean_value(item) for key, item in value.items()}
+    return [clean_value(item) for item in value] if isinstance(value, list) else value
+
+
 def load_json(text: str | bytes) -> Any:
     """Parse one JSON text. Raises ValueError for everything that is none, also when nested too deeply to read."""
     if isinstance(text, bytes):

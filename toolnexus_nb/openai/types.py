@@ -471,7 +471,7 @@ class DeltaToolCall(WireModel):
     id: str | None = None
     type: str | None = None
     function: DeltaFunction | None = None
-    custom: Annotated[dict[str, Any] | None, SkipValidation] = None
+    custom: dict[str, Any] | None = None
 
 
 class Delta(WireModel):
@@ -482,10 +482,10 @@ class Delta(WireModel):
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
-    reasoning_details: Annotated[list[Any] | None, SkipValidation] = None
+    reasoning_details: list[Any] | None = None
     tool_calls: Annotated[list[DeltaToolCall], BeforeValidator(_list)] = Field(default_factory=list)
-    function_call: Annotated[dict[str, Any] | None, SkipValidation] = None
-    audio: Annotated[dict[str, Any] | None, SkipValidation] = None
+    function_call: dict[str, Any] | None = None
+    audio: dict[str, Any] | None = None
 
     @property
     def content_text(self) -> str:
@@ -522,9 +522,9 @@ class ChunkChoice(WireModel):
     index: int = 0
     delta: Delta = Field(default_factory=Delta)
     finish_reason: str | None = None
-    logprobs: Annotated[dict[str, Any] | None, SkipValidation] = None
+    logprobs: dict[str, Any] | None = None
     usage: Usage | None = None
-    message: Annotated[dict[str, Any] | None, SkipValidation] = None
+    message: dict[str, Any] | None = None
 
 
 class ChatCompletionChunk(WireModel):
