@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_serve.py [--streams 200] [--waves 5] [--json FILE]
 
-Every stream asks for a sum of its own and must end with it: nothing lost, nothing mixed up. The bare app sends the bytes
+Every stream asks for a sum of its own and must end with it: nothing lost, none mixed up. The bare app sends the bytes
 of one such reply, chunk by chunk, and does nothing else; both run in a process of their own, asked by the same client.
 """
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
+import subprocess
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -444,3 +447,62 @@ def test_fastmcps_client_agrees(address: str) -> None:
     names, result = asyncio.run(go())
     assert names == [tool.name for tool in TOOLS]
     assert result.structured_content == {"rows": [1, 2], "name": "Zürich 那"}
+
+
+NODE = """
+const [folder, url] = process.argv.slice(2);
+const sdk = (name) => import(`file://${folder}/@modelcontextprotocol/sdk/dist/esm/client/${name}.js`);
+const { Client } = await sdk("index");
+const { StreamableHTTPClientTransport } = await sdk("streamableHttp");
+const client = new Client({ name: "node", version: "1" });
+await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+const tools = (await client.listTools()).tools.map((tool) => tool.name);
+const sum = await client.callTool({ name: "add", arguments: { a: 2, b: 40 } });
+const heard = [];
+await client.callTool({ name: "steps", arguments: { count: 3 } }, undefined, { onprogress: (p) => heard.push(p.progress) });
+const failed = await client.callTool({ name: "fails", arguments: {} });
+const picture = await client.callTool({ name: "picture", arguments: {} });
+const abort = new AbortController();
+setTimeout(() => abort.abort(), 300);
+const aborted = await client.callTool({ name: "waits", arguments: {} }, undefined, { signal: abort.signal }).catch(() => "aborted");
+const unknown = await client.callTool({ name: "nobody", arguments: {} }).catch((error) => error.code);
+console.log(JSON.stringify({
+  tools, sum: sum.content[0].text, heard, failed: failed.isError, kinds: picture.content.map((block) => block.type),
+  aborted, unknown, server: client.getServerVersion().name,
+}));
+await client.close();
+"""
+
+
+def test_the_javascript_sdk_agrees(
+    require: Callable[[str], Any], scripted: Callable[..., Any], serving: Callable[..., str], tmp_path: Path
+) -> None:
+    folder = require("node")
+    stopped = threading.Event()
+
+    @tn.tool
+    async def waits() -> str:
+        """Waits."""
+        try:
+            await asyncio.sleep(60)
+        finally:
+            stopped.set()
+        return ""
+
+    url = serving(create_app(tn.Toolkit([*TOOLS, waits]), scripted(lambda body, n: {"text": "x"}))) + "/mcp"
+    (tmp_path / "client.mjs").write_text(NODE, encoding="utf-8")
+    done = subprocess.run(
+        ["node", "client.mjs", str(folder), url], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "tools": [*(tool.name for tool in TOOLS), "waits"],
+        "sum": "42",
+        "heard": [1, 2, 3],
+        "failed": True,
+        "kinds": ["text", "image", "audio", "resource", "resource", "resource_link"],
+        "aborted": "aborted",
+        "unknown": -32602,
+        "server": "toolnexus_nb",
+    }
+    assert stopped.wait(2)
