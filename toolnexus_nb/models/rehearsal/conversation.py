@@ -11,9 +11,11 @@ from typing import Any
 
 _ERROR = re.compile(
     r"^\s*(?:\[?(?:tool )?error\b|error executing|exception\b|traceback|failed\b|unknown tool|invalid\b|denied\b|not executed|cannot\b|can't\b"
-    r"|\w*(?:Error|Exception|Timeout|Warning)\b)",
+    r"|[A-Z]\w*(?:Error|Exception|Timeout|Warning)\b"
+    r"|.{0,80}\b(?:was not run|could not be read|was stopped:|was cancelled|did not allow this call)\b)",
     re.IGNORECASE,
 )
+"""How the text of a failed call begins; the last line is how this package says it."""
 
 
 @dataclass(frozen=True)
