@@ -103,12 +103,16 @@ def test_a_key_is_made_and_never_shown(notebook: Session, capsys: pytest.Capture
     assert content(notebook.server.url, authorization=f"Bearer {key}") == "hello"
 
 
-def test_a_taken_port_is_a_persons_mistake(notebook: Session) -> None:
+def test_a_port_that_cannot_be_had_is_a_persons_mistake_and_the_server_goes_on(notebook: Session) -> None:
+    say(notebook)
+    assert notebook.server is not None
     other = Served(notebook.toolkit, notebook.client)
     try:
         with pytest.raises(UsageError, match="cannot listen on port"):
             say(notebook, f"--port {other.port}")
-        assert notebook.server is None
+        with pytest.raises(UsageError, match="invalid port value"):
+            say(notebook, "--port 99999")
+        assert content(notebook.server.url) == "hello"
     finally:
         other.stop()
 

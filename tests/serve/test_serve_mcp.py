@@ -459,12 +459,14 @@ await client.connect(new StreamableHTTPClientTransport(new URL(url)));
 const tools = (await client.listTools()).tools.map((tool) => tool.name);
 const sum = await client.callTool({ name: "add", arguments: { a: 2, b: 40 } });
 const heard = [];
-await client.callTool({ name: "steps", arguments: { count: 3 } }, undefined, { onprogress: (p) => heard.push(p.progress) });
+const onprogress = (report) => heard.push(report.progress);
+await client.callTool({ name: "steps", arguments: { count: 3 } }, undefined, { onprogress });
 const failed = await client.callTool({ name: "fails", arguments: {} });
 const picture = await client.callTool({ name: "picture", arguments: {} });
 const abort = new AbortController();
 setTimeout(() => abort.abort(), 300);
-const aborted = await client.callTool({ name: "waits", arguments: {} }, undefined, { signal: abort.signal }).catch(() => "aborted");
+const waiting = client.callTool({ name: "waits", arguments: {} }, undefined, { signal: abort.signal });
+const aborted = await waiting.catch(() => "aborted");
 const unknown = await client.callTool({ name: "nobody", arguments: {} }).catch((error) => error.code);
 console.log(JSON.stringify({
   tools, sum: sum.content[0].text, heard, failed: failed.isError, kinds: picture.content.map((block) => block.type),

@@ -30,6 +30,17 @@ _PAUSE = 0.5
 """Seconds between two updates of the card."""
 
 
+def _port(text: str) -> int:
+    """A port number, for argparse."""
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise ValueError(text)
+    return port
+
+
+_port.__name__ = "port"  # argparse says: invalid port value
+
+
 def _words(session: Session, words: Sequence[str]) -> Iterable[str]:
     return () if words else ("stop",)
 
@@ -37,7 +48,7 @@ def _words(session: Session, words: Sequence[str]) -> Iterable[str]:
 @command("serve", summary="serve the tools and the model to other programs (serve stop)", shows=True, complete=_words)
 @magic_arguments()
 @argument("what", nargs="?", choices=["stop"], help="stop serving")
-@argument("--port", type=int, default=0, help="port to listen on (default: any free one)")
+@argument("--port", type=_port, default=0, help="port to listen on (default: any free one)")
 @argument("--key", nargs="?", const="", help="ask callers for this key; without a value one is made")
 @argument("--allow-host", action="append", default=[], metavar="NAME", help="host name that a proxy in front uses")
 @argument("--allow-origin", action="append", default=[], metavar="URL", help="origin whose pages may use it")
@@ -47,25 +58,34 @@ def serve(session: Session, args: Namespace, cell: str | None) -> None:
     It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said
     again, it shows its card again; after `%toolnexus connect` it goes on with the new model.
     """
-    served: Served | None = session.server
+    old: Served | None = session.server
     if args.what == "stop":
         session.server = None
-        print(f"stopped serving at {served.stop()}" if served is not None else "nothing is being served")
+        print(f"stopped serving at {old.stop()}" if old is not None else "nothing is being served")
         return
     wishes = bool(args.port or args.key is not None or args.allow_host or args.allow_origin)
-    if served is None or wishes or served.client is not session.client or served.toolkit is not session.toolkit:
-        port, key = args.port, secrets.token_urlsafe(18) if args.key == "" else args.key
-        if served is not None:
-            port, key = port or served.port, served.key if args.key is None else key
-            served.stop()
+    if old is None or wishes or old.client is not session.client or old.toolkit is not session.toolkit:
+        session.server = _start(session, args, old)
+    assert session.server is not None
+    session.server.show()
+
+
+def _start(session: Session, args: Namespace, old: Served | None) -> Served:
+    """A new server. The old one gives way to it, and hands on its port and its key where nothing else was asked for."""
+    port = args.port or (old.port if old is not None else 0)
+    key = secrets.token_urlsafe(18) if args.key == "" else args.key
+    if key is None and old is not None:
+        key = old.key
+    if old is not None and port == old.port:
         session.server = None
-        try:
-            session.server = served = Served(
-                session.toolkit, session.client, port, key, args.allow_host, args.allow_origin
-            )
-        except OSError as error:
-            raise UsageError(f"cannot listen on port {port}: {error.strerror}") from None
-    served.show()
+        old.stop()
+    try:
+        new = Served(session.toolkit, session.client, port, key, args.allow_host, args.allow_origin)
+    except OSError as error:
+        raise UsageError(f"cannot listen on port {port}: {error.strerror}") from None
+    if old is not None:
+        old.stop()
+    return new
 
 
 class Served:
@@ -169,19 +189,20 @@ def card_html(url: str, model: str, tools: Sequence[str], activity: Activity, ke
         columns = ["last calls", "state", "time", "through"]
         parts.append(table(columns, [[code(call.tool), *map(esc, _call_in_words(call))] for call in calls]))
     if running:
-        parts.append(foot(hint("only this machine can reach it"), end=code("%toolnexus serve stop")))
+        who = "reached through the hub, after its login" if _proxy_prefix() else "only this machine can reach it"
+        parts.append(foot(hint(who), end=code("%toolnexus serve stop")))
     return section("Server", *parts)
 
 
 def card_text(url: str, model: str, tools: Sequence[str], activity: Activity, keyed: bool, running: bool) -> str:
     """The card for pages without HTML."""
-    lines = [f"{'serving' if running else 'served'} {_tools_in_words(tools)} and {model}"]
+    lines = [f"{'serving' if running else 'served'} {model} with {_tools_in_words(tools)}"]
     if running:
         lines += [f"  {what:<7} {address}" for what, address in _places(url)]
         lines += [f"  key     {_KEY_IS_IN}"] if keyed else []
     lines.append(f"  {counted(activity.requests, 'request')}" + ("" if running else "; stopped"))
     for call in list(activity.calls)[-_SHOWN:][::-1]:
-        lines.append(f"  {call.tool}: {', '.join(_call_in_words(call))}")
+        lines.append(f"  {call.tool}: {', '.join(filter(None, _call_in_words(call)))}")
     return "\n".join(lines)
 
 
@@ -192,7 +213,7 @@ def _tools_in_words(tools: Sequence[str]) -> str:
 
 
 def _call_in_words(call: ServedCall) -> list[str]:
-    return [call.state, duration(call.seconds), call.through]
+    return [call.state, "" if call.state == "denied" else duration(call.seconds), call.through]
 
 
 def _link(address: str) -> str:
