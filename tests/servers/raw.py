@@ -34,6 +34,8 @@ NOTHING = {"type": "object", "properties": {}}
 lock = threading.Lock()
 stopped: dict[object, threading.Event] = {}
 extra: list[dict] = []
+answered = threading.Event()
+answers: list[dict] = []
 
 
 def send(**message):
@@ -71,6 +73,7 @@ TOOLS = [
     tool("look", annotations={"readOnlyHint": True, "destructiveHint": True}),
     tool("change"),
     tool("say"),
+    tool("ask"),
     tool(
         "odd",
         {
@@ -137,6 +140,11 @@ def call(name, given, request):
     if name == "say":
         send(method="notifications/message", params={"level": "warning", "logger": "raw", "data": "watch out"})
         return text("said")
+    if name == "ask":
+        wanted = {"type": "object", "properties": {"colour": {"type": "string", "default": "red"}}}
+        send(id="q", method="elicitation/create", params={"message": "Which colour?", "requestedSchema": wanted})
+        answered.wait(60)
+        return text(json.dumps(answers))
     if name in ("wipe", "look", "odd", "dotted.name", "dotted_name"):
         return text(name)
     return text(f"no tool {name}", isError=True)
@@ -191,6 +199,9 @@ for line in sys.stdin:
         event = stopped.get(message["params"]["requestId"])
         if event is not None:
             event.set()
+    elif message.get("id") == "q":
+        answers.append(message.get("result") or message.get("error"))
+        answered.set()
     elif "id" in message and "method" in message:
         stopped[message["id"]] = threading.Event()
         threading.Thread(target=answer, args=(message,), daemon=True).start()

@@ -92,11 +92,12 @@ def _at_dashes(line: str) -> tuple[str, bool, str]:
     return before, bool(dashes), after
 
 
-def _help(name: str) -> None:
-    if name in _WORDS:
-        print(_WORDS[name][1].format_help().replace("::\n\n", "").replace("%%", "%").strip())
+def _help(about: str) -> None:
+    if about in _WORDS:
+        print(_WORDS[about][1].format_help().replace("::\n\n", "").replace("%%", "%").strip())
         return
-    print("\n".join(f"{name:<10} {(function.__doc__ or '').splitlines()[0]}" for name, (function, _) in _WORDS.items()))
+    for name, (_, parser) in _WORDS.items():
+        print(f"{name:<10} {(parser.description or '').replace('::', '').strip().splitlines()[0]}")
     print("`%toolnexus mcp help WORD` explains one.")
 
 

@@ -95,12 +95,13 @@ async def answer(policy: Policy, question: Elicitation) -> tuple[Answer, str]:
     if policy == "form":
         if _ask_by_form is None:
             return None, f"{asked}; declined, since nobody can be shown a form here"
-        return await _ask_by_form(question), asked
-    if callable(policy):
-        given = policy(question) if inspect.iscoroutinefunction(policy) else await in_thread(policy, question)
-        value = await given if inspect.isawaitable(given) else given
-        return value, asked
-    return None, f"{asked}; declined"
+        given = await _ask_by_form(question)
+    elif callable(policy):
+        outcome = policy(question) if inspect.iscoroutinefunction(policy) else await in_thread(policy, question)
+        given = await outcome if inspect.isawaitable(outcome) else outcome
+    else:
+        given = None
+    return given, f"{asked}; {'declined' if given is None or given is False else 'accepted'}"
 
 
 def defaults(question: Elicitation) -> dict[str, Any] | None:
