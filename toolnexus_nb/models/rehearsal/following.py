@@ -72,7 +72,7 @@ def varied(offer: Offer, last: Call, reading: Reading) -> list[Step]:
     filled = _only_said(fill(eager, reading), eager, reading)
     if not filled.arguments or all(last.arguments.get(name) == value for name, value in filled.arguments.items()):
         return []
-    found = choose([eager], reading, least=0.0)
+    found = choose([eager], reading, least=-1.0)
     if found is None:
         return []
     order = [parameter.name for parameter in offer.parameters]
@@ -112,7 +112,7 @@ def _short(reading: Reading, offer: Offer) -> bool:
 
 def _forced(insisted: list[Offer], reading: Reading) -> list[Step]:
     """A call the caller insists on, with plain stand-ins for what was not said."""
-    found = choose(insisted, reading, least=0.0)
+    found = choose(insisted, reading, least=-1.0)
     if found is None:
         return []
     return [

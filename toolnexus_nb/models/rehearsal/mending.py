@@ -12,7 +12,7 @@ from .offers import Offer, Parameter
 from .reading import Reading
 
 _LISTED = re.compile(
-    r"(?:one of|must be|should be|expected|available(?: \w+)?|allowed(?: values)?|valid(?: \w+)?|known(?: \w+)?|choose from|options(?: are)?|supported(?: \w+)?|not in)\W*[:(\[{]?\s*(?P<list>[^.;\n]+)",
+    r"(?:(?:must|should) be one of|one of|must be|should be|expected|available(?: \w+)?|allowed(?: values)?|valid(?: \w+)?|known(?: \w+)?|choose from|options(?: are)?|supported(?: \w+)?|not in)\W*[:(\[{]?\s*(?P<list>[^.;\n]+)",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(r"(?:did you mean|try|use)\s+[\"'“`]?(?P<word>[\w./@+-]+)", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .choosing import Match, choose, match
+from .choosing import Match
 from .clauses import clauses
 from .filling import Filled
 from .frames import MOST_CALLS, several
@@ -152,14 +152,3 @@ def replace_arguments(filled: Filled, more: dict[str, Any]) -> Filled:
         filled.sources,
         filled.scores,
     )
-
-
-def forced_step(offer: Offer, reading: Reading) -> list[Step]:
-    """The call a caller insists on (tool_choice), filled as far as the prompt goes."""
-    return spread(match(offer, reading), reading)
-
-
-def best_step(offers: list[Offer], reading: Reading) -> list[Step]:
-    """The best call there is, when the caller insists on one of several."""
-    found = choose(offers, reading, least=0.0)
-    return spread(found, reading) if found is not None else []

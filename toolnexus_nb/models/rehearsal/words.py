@@ -27,6 +27,8 @@ def stem(word: str) -> str:
         return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
     if word.endswith("ss"):
         return word
+    if word.endswith("s") and not word.endswith(("us", "is")):
+        word = f"{word[:-3]}y" if word.endswith("ies") and len(word) > 4 else word[:-1]
     for suffix, instead in _SUFFIXES:
         if word.endswith(suffix):
             rest = word[: len(word) - len(suffix)] + instead
