@@ -191,8 +191,9 @@ async def _with_timeout(tool: Tool, arguments: dict[str, Any], context: ToolCont
 
 def failed(error: BaseException) -> ToolResult:
     """The result of a call that raised: one line for the model, the traceback for the person."""
+    line = error_line(error)
     return ToolResult.error(
-        error_line(error) + _hint(error),
+        line + _hint(line),
         metadata={"reason": "exception", "exception": type(error).__name__},
         traceback=_traceback(error),
     )
@@ -222,8 +223,8 @@ _BOUND_TO_A_THREAD = (
 """What libraries say (there is no type for it) when their object is used on another thread or loop than its own."""
 
 
-def _hint(error: BaseException) -> str:
-    if any(sign in str(error) for sign in _BOUND_TO_A_THREAD):
+def _hint(line: str) -> str:
+    if any(sign in line for sign in _BOUND_TO_A_THREAD):
         return ". The object is bound to the notebook's main thread: define the tool with @tn.tool(main_thread=True)"
     return ""
 
