@@ -128,11 +128,12 @@ def find(name: str) -> Command:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`: did you mean ask?`, or nothing when no name is near."""
-    names = list(known)
-    near = difflib.get_close_matches(word.lower(), names, n=2, cutoff=0.5)
-    near = near or [name for name in names if name.startswith(word.lower()[:3])][:2]
-    return f": did you mean {' or '.join(near)}?" if near else ""
+    """`: did you mean ask?`, or nothing when no name is near. Two names where both are about as near."""
+    word = word.lower()
+    ratios = {name: difflib.SequenceMatcher(None, word, name.lower()).ratio() for name in known}
+    best = max(ratios.values(), default=0)
+    near = sorted((name for name, ratio in ratios.items() if ratio >= max(0.5, best - 0.1)), key=lambda n: -ratios[n])
+    return f": did you mean {' or '.join(near[:2])}?" if near else ""
 
 
 def tool_names(session: Session, words: Sequence[str]) -> list[str]:

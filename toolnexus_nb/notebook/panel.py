@@ -319,8 +319,10 @@ class EventPanel(EventHandler):
         if state is None:
             return None
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[state.part] = (asyncio.get_running_loop(), future)
         with self._lock:
+            if call.id in self._decisions:  # clicked before anybody waited
+                return self._decisions.pop(call.id)
+            self._waiting[state.part] = (asyncio.get_running_loop(), future)
             surface.take(ev.ApprovalAsked(0, call, state.reason), [state.part])
             self._paint_soon()
         try:
@@ -339,18 +341,21 @@ class EventPanel(EventHandler):
         return next((c for c in reversed(self.state.calls) if c.call_id == call_id and not c.ended), None)
 
     def _decided(self, part: str, decision: Any) -> None:
-        waiting = self._waiting.get(part)
-        call = self.state.call(part)
-        if call is None or call.status != "waiting":
-            return  # a second click, or a call that has ended meanwhile
-        if waiting is not None:
-            loop, future = waiting
-            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(decision))
-            return
-        self._decisions[call.call_id] = decision
-        pending = {c.call_id for c in self.state.calls if c.status == "waiting"}
-        if pending <= self._decisions.keys() and self.on_decisions is not None:
+        """A click, on whatever thread its message came."""
+        with self._lock:
+            call = self.state.call(part)
+            if call is None or call.status != "waiting":
+                return  # a second click, or a call that has ended meanwhile
+            if part in self._waiting:
+                loop, future = self._waiting.pop(part)
+                loop.call_soon_threadsafe(lambda: future.done() or future.set_result(decision))
+                return
+            self._decisions[call.call_id] = decision
+            pending = {c.call_id for c in self.state.calls if c.status == "waiting"}
+            if self.state.status != "paused" or not pending <= self._decisions.keys():
+                return
             decisions, self._decisions = self._decisions, {}
+        if self.on_decisions is not None:
             self.on_decisions(decisions)
 
     # --- painting ---------------------------------------------------------------------------------------------
