@@ -539,6 +539,20 @@ def test_models_tells_the_served_model_and_its_tools(scripted: Callable[..., Any
     assert ask(app, path="/v1/models/org/any").json()["id"] == "scripted"
 
 
+def test_a_base_url_without_v1_means_the_same(scripted: Callable[..., Any]) -> None:
+    app = create_app(tn.Toolkit([get_weather]), scripted(two_rounds))
+    assert ask(app, path="/models").json() == ask(app, path="/v1/models").json()
+    assert ask(app, {"messages": HI}, path="/chat/completions").status_code == 200
+
+
+def test_parameters_cannot_reach_what_is_not_theirs(scripted: Callable[..., Any]) -> None:
+    client = scripted(lambda body, n: {"text": "x"})
+    odd = {"on_retry": "x", "self": 1, "tool_names": [], "messages_": [], "round": 7, "timeout": 0}
+    for tools in ([], [get_weather]):
+        assert ask(create_app(tn.Toolkit(tools), client), {"messages": HI, **odd}).status_code == 200
+        assert client.script.requests[-1]["round"] == 7
+
+
 def test_health_is_open_and_everything_else_asks_for_the_key(scripted: Callable[..., Any]) -> None:
     app = create_app(tn.Toolkit([get_weather]), scripted(two_rounds), api_key="k3y")
     assert ask(app, path="/health").json() == {"status": "ok"}

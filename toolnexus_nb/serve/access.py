@@ -95,7 +95,8 @@ class AccessMiddleware:
         if scope["method"] == "OPTIONS":
             await _answer_preflight(scope, send)
             return
-        if scope["path"] not in self.access.open_paths and not self.access.key_fits(header(scope, "authorization")):
+        path = scope["path"].removeprefix(scope.get("root_path", ""))  # an app that is mounted below a path
+        if path not in self.access.open_paths and not self.access.key_fits(header(scope, "authorization")):
             log.warning("refused %s %s: wrong or missing key", scope["method"], scope["path"])
             await _WRONG_KEY(scope, receive, send)
             return

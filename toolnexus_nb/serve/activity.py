@@ -59,6 +59,11 @@ class Activity:
         self.failed += failed
         self._tell()
 
+    def called_directly(self, call: ServedCall) -> None:
+        """An MCP client called a tool: a request of its own."""
+        self.requests += 1
+        self.called(call)
+
     def called(self, call: ServedCall) -> None:
         self.calls.append(call)
         log.info("%s: %s %s in %.2f s", call.through, call.tool, call.state, call.seconds)

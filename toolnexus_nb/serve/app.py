@@ -28,7 +28,7 @@ from .activity import Activity
 from .completions import Completions
 from .limits import Limits
 from .mcp_http import McpEndpoint
-from .problems import Problem
+from .problems import Problem, upstream_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,9 @@ def create_app(
     def make_mcp() -> Server[Any]:
         from .mcp_server import create_mcp_server
 
-        return create_mcp_server(toolkit, keep=keep, approve=approve, seconds=limits.seconds, on_call=activity.called)
+        return create_mcp_server(
+            toolkit, keep=keep, approve=approve, seconds=limits.seconds, on_call=activity.called_directly
+        )
 
     endpoint = McpEndpoint(make_mcp, body_bytes=limits.body_bytes)
     started = int(time.time())
@@ -112,17 +114,20 @@ def create_app(
         Route("/", _page_file("index.html", allowed_origins)),
         *(Route(f"/page/{name}", _page_file(name, allowed_origins)) for name in _PAGE),
         Route("/health", _health),
-        Route("/v1/models", models),
-        Route("/v1/models/{model:path}", models),
-        Route("/v1/chat/completions", completions, methods=["POST"]),
     ]
+    for base in ("/v1", ""):  # a base URL without /v1 is what people type, and means the same
+        routes += [
+            Route(f"{base}/models", models),
+            Route(f"{base}/models/{{model:path}}", models),
+            Route(f"{base}/chat/completions", completions, methods=["POST"]),
+        ]
     if mcp:
         routes.append(Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"]))
-    access = Access(api_key, tuple(allowed_hosts), tuple(allowed_origins), _OPEN)
+    access = Access(api_key, _several(allowed_hosts), _several(allowed_origins), _OPEN)
     app = Starlette(
         routes=routes,
         middleware=[Middleware(AccessMiddleware, access=access)],
-        exception_handlers={HTTPException: _http_problem},
+        exception_handlers={HTTPException: _http_problem, Exception: _bug},
         lifespan=lifespan,
     )
     app.state.activity = activity
@@ -144,6 +149,16 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     return JSONResponse(problem.body(), problem.status, problem.headers)
 
 
+async def _bug(_: Request, error: Exception) -> Response:
+    """Anything unforeseen; Starlette raises it again for the log."""
+    problem = upstream_problem(error)
+    return JSONResponse(problem.body(), problem.status)
+
+
+def _several(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 @cache
 def _read(name: str) -> bytes:
     return files(__package__).joinpath("page", name).read_bytes()
@@ -151,7 +166,12 @@ def _read(name: str) -> bytes:
 
 def _page_file(name: str, origins: Sequence[str]) -> Callable[[Request], Any]:
     """One of the page's own files. The policy lets in nothing that is not one of them."""
-    framers = ["'self'", "http://localhost:*", "http://127.0.0.1:*", *(origin for origin in origins if origin != "*")]
+    framers = [
+        "'self'",
+        "http://localhost:*",
+        "http://127.0.0.1:*",
+        *(origin for origin in _several(origins) if origin != "*"),
+    ]
     headers = {
         "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         f"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors {' '.join(framers)}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
@@ -54,11 +53,9 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
             return task.result()
         raise ClientGone
     finally:
-        for waiting in (task, watch):
-            if not waiting.done():
-                waiting.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await waiting
+        task.cancel()
+        watch.cancel()
+        await asyncio.gather(task, watch, return_exceptions=True)
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -25,7 +25,7 @@ from .problems import Problem, upstream_problem
 from .run_reply import RunReply
 
 if TYPE_CHECKING:
-    from ..openai.types import ChatCompletionChunk, ChatCompletionResponse, Message, ToolCall
+    from ..openai.types import ChatCompletionChunk, ChatCompletionResponse, ToolCall
     from ..rounds.approval import Decision
     from ..rounds.client import Client
     from ..tools.definition import Tool
@@ -79,7 +79,7 @@ class Completions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        outcome = "200"
+        outcome = "stopped with the server"
         answer = _Answer(send)
         self._activity.began()
         try:
@@ -87,6 +87,7 @@ class Completions:
                 body = await read_body(scope, receive, self._limits)
                 request = read_chat_request(body, self.offered())
                 await while_connected(receive, self._reply(request, answer))
+            outcome = "200"
         except ClientGone:
             outcome = "the client went away"
         except Exception as error:
@@ -131,9 +132,8 @@ class Completions:
         envelope = Envelope(client.model or request.model or client.label, request.include_usage)
         messages = self._handbacks.restore(request.messages)
         if not len(toolkit):
-            return partial(_ask_once, client, messages, request.tools, params, request.stream), ForwardReply(
-                envelope, messages
-            )
+            body = client.body(messages, request.tools, params, stream=request.stream)
+            return partial(_ask_once, client, body), ForwardReply(envelope, messages)
         run = partial(
             run_rounds,
             client,
@@ -178,13 +178,13 @@ class Completions:
 
 
 async def _ask_once(
-    client: Client, messages: list[Message], tools: list[dict[str, Any]], params: dict[str, Any], stream: bool
+    client: Client, body: dict[str, Any]
 ) -> AsyncIterator[ChatCompletionChunk | ChatCompletionResponse]:
-    """The model's own chunks or reply, where there are no tools to run."""
-    if not stream:
-        yield await client.complete(messages, tools, **params)
+    """The model's own chunks, or its reply, where there are no tools to run."""
+    if not body.get("stream"):
+        yield await client.answer(body)
         return
-    async with client.stream(messages, tools, **params) as chunks:
+    async with client.open_stream(body) as chunks:
         async for chunk in chunks:
             yield chunk
 

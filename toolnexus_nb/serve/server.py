@@ -99,7 +99,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     import uvicorn
 
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=2, ws="none"
+        app, log_level="warning", access_log=False, lifespan="auto", timeout_graceful_shutdown=2, ws="none"
     )
 
 
