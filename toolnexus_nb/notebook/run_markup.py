@@ -38,7 +38,8 @@ MOST_MARKDOWN = 100_000
 MOST_ANSWER = 400_000
 """Characters of one answer that are kept; with `CALLS_BUDGET` this keeps a saved run under 2 MB."""
 CALLS_BUDGET = 700_000
-"""Characters that all cards of a run may take together."""
+"""Characters that all cards of a run may take together, about; `CARD` of each is markup."""
+CARD = 900
 FEW_CALLS = 8
 """Up to so many calls every card stands open."""
 
@@ -373,7 +374,8 @@ def approval_actions(call: CallState) -> str:
 
 def run_html(state: RunState) -> str:
     """The run as static HTML: the same story in order, bounded, without a script or a style of its own."""
-    share = max(400, min(MOST_TEXT, CALLS_BUDGET // max(1, 3 * len(state.calls))))
+    each = CALLS_BUDGET // max(1, len(state.calls))
+    share = max(150, min(MOST_TEXT, (each - CARD) // 3))  # arguments, result, printed text
     return run_frame(state, "".join(_static_round(state, round_, share) for round_ in state.told))
 
 
