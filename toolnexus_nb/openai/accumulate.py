@@ -293,10 +293,10 @@ def with_delta(choice: ChunkChoice) -> ChunkChoice:
     """A choice with a whole message as if that had been streamed (D15); a delta beside it counts alone (B18)."""
     if choice.message is None or "delta" in choice.model_fields_set:
         return choice
-    message = dict(as_mapping(choice.message))
+    message = dict(choice.message)
     calls = message.get("tool_calls")
     if isinstance(calls, list):
-        calls = [as_mapping(call) for call in calls if call is not None]
+        calls = [call for call in calls if isinstance(call, Mapping)]
         message["tool_calls"] = [{**call, "index": position} for position, call in enumerate(calls)]
     return choice.model_copy(update={"delta": Delta.read(message)})
 

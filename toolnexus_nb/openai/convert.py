@@ -119,15 +119,22 @@ def extract_tool_result(result: Any) -> str:
     if structured is not None:
         text = _structured_text(structured)
     else:
-        text = _joined(_block_text(block) for block in _get(result, "content") or ()) or NO_OUTPUT
+        text = _joined(map(_block_text, _blocks(result))) or NO_OUTPUT
     failed = _get(result, "isError", "is_error") is True
     return f"Error: {text}" if failed and not text.lower().startswith("error") else text
 
 
 def extract_all_text_content(result: Any) -> str:
     """The text blocks of a result, joined by line ends; "" if there are none."""
-    blocks = _get(result, "content") or ()
-    return _joined(str(_get(block, "text") or "") for block in blocks if _get(block, "type") == "text")
+    return _joined(str(_get(block, "text") or "") for block in _blocks(result) if _get(block, "type") == "text")
+
+
+def _blocks(result: Any) -> list[Any]:
+    """The content blocks of a result; a text in their place, or instead of the result, is one text block."""
+    content = result if isinstance(result, str) else _get(result, "content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(content) if isinstance(content, list | tuple) else []
 
 
 def _structured_text(structured: Any) -> str:

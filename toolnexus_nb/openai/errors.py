@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from .json_text import clean_text, dump_json, load_json
+from .json_text import clean_text, clean_value, dump_json, load_json
 
 if TYPE_CHECKING:
     from .types import Message
@@ -217,6 +217,7 @@ def api_error(
             parsed = load_json(raw)
         except ValueError:
             parsed = raw
+    parsed = clean_value(parsed)
     fields = _error_object(parsed)
     if status is None or status < 400:
         status = _status_inside(fields) or status
@@ -404,8 +405,8 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
     for secret in secrets:
         own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
-        if len(own) >= 8:
-            text = _without_pieces(text, own)
+        if len(secret) >= 8:
+            text = _without_pieces(text, own if len(own) >= 8 else secret)
     return text
 
 

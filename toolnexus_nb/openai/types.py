@@ -204,7 +204,10 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 def _calls(value: Any) -> Any:
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
         return _list(value)
-    return [ToolCall.from_any(item) for item in value if item is not None]
+    try:
+        return [ToolCall.from_any(item) for item in value if item is not None]
+    except TypeError as error:
+        raise ValueError(str(error)) from None  # so that pydantic says where
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
