@@ -109,6 +109,9 @@ from .tools.definition import tool as tool
 from .tools.http import http_tool as http_tool
 from .tools.linting import Finding as Finding
 from .tools.linting import lint as lint
+from .tools.mcp import Elicitation as Elicitation
+from .tools.mcp import McpServer as McpServer
+from .tools.mcp import McpServerError as McpServerError
 from .tools.results import ToolResult as ToolResult
 from .tools.toolkit import Toolkit as Toolkit
 
