@@ -75,12 +75,12 @@ def _property(key: str, was: Any, now: Any) -> Iterator[str]:
     for part in dict.fromkeys([*was, *now]):
         if was.get(part) == now.get(part) and (part in was) == (part in now):
             continue
-        if part == "description":
-            yield f"{key}: description"
-        elif part not in was:
-            yield f"{key}: +{part} {_short(now[part])}"
+        if part not in was:
+            yield f"{key}: +{part}" if part == "description" else f"{key}: +{part} {_short(now[part])}"
         elif part not in now:
             yield f"{key}: -{part}"
+        elif part == "description":
+            yield f"{key}: {part}"
         else:
             yield f"{key}: {part} {_short(was[part])} → {_short(now[part])}"
 

@@ -123,7 +123,7 @@ class _Gemini:
                 node = {**branches[0], **node}
         if any(not isinstance(one, str) for one in node.get("enum", ())):
             listed = ", ".join(str(one) for one in node.pop("enum"))
-            node["description"] = f"{node['description']} " * ("description" in node) + f"One of: {listed}."
+            node["description"] = f"{node.get('description', '')} One of: {listed}.".strip()
             self._say(where, "enum of non-strings moved into the description", lossy=False)
         return node
 

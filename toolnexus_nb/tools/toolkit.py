@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,14 +62,19 @@ class Toolkit:
         return tool
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name (its own or its wire name), or None."""
-        return self._tools.get(name) or next(
-            (self._tools[own] for own, wire in self._wires.items() if wire == name), None
-        )
+        """The tool of that name (its own, else its wire name), or None."""
+        return self._tools.get(name) or self._by_wire(name)
 
     def resolve(self, name: str) -> Tool | None:
-        """The tool a model means: the exact name, else without the habits of some models (quirk G09), else None."""
-        return self.get(name or "") or self.get(without_model_habits(name or ""))
+        """The tool a model means, or None: a wire name, which is all a model has seen, else a tool's own name; if that finds
+        nothing, the same without the habits of some models (quirk G09)."""
+        for tried in dict.fromkeys((name or "", without_model_habits(name or ""))):
+            if (tool := self._by_wire(tried) or self._tools.get(tried)) is not None:
+                return tool
+        return None
+
+    def _by_wire(self, name: str) -> Tool | None:
+        return next((self._tools[own] for own, wire in self._wires.items() if wire == name), None)
 
     def wire_name(self, tool: Tool | str) -> str:
         """The name a provider sees: valid, at most 64 characters, unique in this toolkit."""
@@ -188,16 +193,60 @@ class Toolkit:
 
     # --- MCP servers ---------------------------------------------------------------------------------------------------
 
-    async def add_mcp(self, name: str, **options: Any) -> McpServer:
-        """Connect an MCP server (`command=[...]`, `url=` or `server=`) and register its tools as `name_tool`."""
+    async def add_mcp(
+        self,
+        name: str,
+        *,
+        command: str | Sequence[str] | None = None,
+        url: str | None = None,
+        server: Any = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        headers: Mapping[str, str] | None = None,
+        include: Collection[str] | str = (),
+        exclude: Collection[str] | str = (),
+        timeout: float | None = None,
+        needs_approval: Any = None,
+        elicitation: Any = None,
+        **more: Any,
+    ) -> McpServer:
+        """Open an MCP server and register its tools as `name_tool`. Running the cell again opens it anew.
+
+        command, env, cwd     a program on this machine, as a list or as written in a shell; it gets PATH, HOME, LANG and `env`
+        url, headers          a server at an address: Streamable HTTP, or the older one with events
+        server                an MCPServer object of this process
+        include, exclude      the server's own names of the tools to offer, or to leave out
+        timeout               seconds for opening it (30) and for each call (120)
+        needs_approval        None: what the server calls destructive. True, False, names, or a function of the arguments
+        elicitation           how its questions are answered: "form", "defaults", "decline", a function; None: it may not ask
+        more                  auth= (an httpx2 Auth), transport="sse", log_level=, args=
+
+        Raises McpServerError that says why and what to do; nothing is left running then.
+        """
         from .mcp import add_server
 
-        return await add_server(self, name, **options)
+        given = {
+            "command": command,
+            "url": url,
+            "server": server,
+            "env": env,
+            "cwd": cwd,
+            "headers": headers,
+            "include": include,
+            "exclude": exclude,
+            "timeout": timeout,
+            "needs_approval": needs_approval,
+            "elicitation": elicitation,
+        }
+        return await add_server(self, name, **given, **more)
 
     add_mcp_sync = sync_twin(add_mcp)
 
     async def add_mcp_config(self, config: str | Path | Mapping[str, Any]) -> list[McpServer]:
-        """Connect every server of an `mcp.json` (a path or its content)."""
+        """Open every server of an `mcp.json` as host applications write it (a path or its content), side by side.
+
+        Gives all of them; one that failed has `state` "failed", and its reason is in `findings`.
+        """
         from .mcp import add_config
 
         return await add_config(self, config)
