@@ -149,14 +149,28 @@ def test_the_card_follows_what_happens(notebook: Session, monkeypatch: pytest.Mo
     assert "stopped" in seen[-1]
 
 
+def test_a_bad_request_prints_nothing_into_cells(notebook: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    say(notebook)
+    assert notebook.server is not None
+    capsys.readouterr()
+    assert httpx.post(notebook.server.url + "/v1/chat/completions", json={"messages": []}).status_code == 400
+    time.sleep(0.1)
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert notebook.server.activity.problem.startswith("400 messages")
+
+
 def test_the_card_tells_the_last_calls_and_escapes_them() -> None:
     activity = Activity(requests=3)
     for i in range(9):
         activity.called(ServedCall(f"tool_{i}<b>", 0.25, "failed" if i == 8 else "done", "mcp"))
+    activity.began()
+    activity.ended("400 messages <b>must</b>")
     facts = ("http://127.0.0.1:9", "model <x>", ["a<script>"], activity, True, True)
     html, text = card_html(*facts), card_text(*facts)
     assert "<script>" not in html and "<b>model" not in html and "model &lt;x&gt;" in html
     assert "tool_8&lt;b&gt;" in html and "tool_3" not in html
     assert text.index("tool_8") < text.index("tool_7")
     assert "tool_8<b>: failed, 0.25 s, mcp" in text
+    assert "messages &lt;b&gt;must" in html and "1 failed" in html and "last failure: 400 messages <b>must</b>" in text
     assert "tn.session().server.key" in html and "tn.session().server.key" in text

@@ -6,6 +6,7 @@ card under the cell shows the address and the last calls, and keeps itself up to
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import time
@@ -17,7 +18,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from .commands import UsageError, command
 from .display import Display
-from .markup import code, counted, duration, esc, foot, head, hint, join, section, table, tag
+from .markup import code, counted, duration, esc, foot, head, hint, join, printable, section, table, tag
 
 if TYPE_CHECKING:
     from ..rounds.client import Client
@@ -104,6 +105,8 @@ class Served:
         from ..serve.app import create_app
         from ..serve.server import Server
 
+        # Without a handler Python prints warnings into whatever cell is running; the card says what went wrong.
+        logging.getLogger("toolnexus_nb.serve").addHandler(logging.NullHandler())
         self.toolkit = toolkit
         self.client = client
         self.key = key
@@ -177,7 +180,7 @@ _KEY_IS_IN = "tn.session().server.key"  # never the key itself: the card is save
 
 def card_html(url: str, model: str, tools: Sequence[str], activity: Activity, keyed: bool, running: bool) -> str:
     """The card: what is served where, how it is used, the last calls."""
-    status = join([counted(activity.requests, "request"), f"{activity.running} running" if activity.running else ""])
+    status = _counts(activity)
     parts = [head(esc(model), esc(_tools_in_words(tools)), status=esc(status if running else f"stopped · {status}"))]
     if running:
         rows = [[esc(what), _link(address) if what == "page" else code(address)] for what, address in _places(url)]
@@ -188,6 +191,8 @@ def card_html(url: str, model: str, tools: Sequence[str], activity: Activity, ke
     if calls:
         columns = ["last calls", "state", "time", "through"]
         parts.append(table(columns, [[code(call.tool), *map(esc, _call_in_words(call))] for call in calls]))
+    if activity.problem:
+        parts.append(tag("p", tag("b", "last failure"), " · ", esc(activity.problem), cls="tnx-note"))
     if running:
         who = "reached through the hub, after its login" if _proxy_prefix() else "only this machine can reach it"
         parts.append(foot(hint(who), end=code("%toolnexus serve stop")))
@@ -200,10 +205,19 @@ def card_text(url: str, model: str, tools: Sequence[str], activity: Activity, ke
     if running:
         lines += [f"  {what:<7} {address}" for what, address in _places(url)]
         lines += [f"  key     {_KEY_IS_IN}"] if keyed else []
-    lines.append(f"  {counted(activity.requests, 'request')}" + ("" if running else "; stopped"))
+    lines.append(f"  {_counts(activity)}" + ("" if running else " · stopped"))
     for call in list(activity.calls)[-_SHOWN:][::-1]:
         lines.append(f"  {call.tool}: {', '.join(filter(None, _call_in_words(call)))}")
+    if activity.problem:
+        lines.append(f"  last failure: {printable(activity.problem)}")
     return "\n".join(lines)
+
+
+def _counts(activity: Activity) -> str:
+    counts = {"running": activity.running, "failed": activity.failed}
+    return join(
+        [counted(activity.requests, "request"), *(f"{count} {word}" for word, count in counts.items() if count)]
+    )
 
 
 def _tools_in_words(tools: Sequence[str]) -> str:

@@ -45,6 +45,8 @@ class Activity:
     requests: int = 0
     running: int = 0
     failed: int = 0
+    problem: str = ""
+    """What went wrong with the last request that failed."""
     calls: deque[ServedCall] = field(default_factory=lambda: deque(maxlen=_KEPT))
     watchers: list[Callable[[], None]] = field(default_factory=list)
     """Called after each change, on the server's loop; must be quick and must not raise."""
@@ -54,9 +56,12 @@ class Activity:
         self.running += 1
         self._tell()
 
-    def ended(self, *, failed: bool) -> None:
+    def ended(self, problem: str = "") -> None:
+        """A request is over; `problem` says what went wrong with it."""
         self.running -= 1
-        self.failed += failed
+        if problem:
+            self.failed += 1
+            self.problem = problem
         self._tell()
 
     def called_directly(self, call: ServedCall) -> None:

@@ -79,7 +79,7 @@ class Completions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        outcome = "stopped with the server"
+        trouble = "stopped with the server"
         answer = _Answer(send)
         self._activity.began()
         try:
@@ -87,20 +87,19 @@ class Completions:
                 body = await read_body(scope, receive, self._limits)
                 request = read_chat_request(body, self.offered())
                 await while_connected(receive, self._reply(request, answer))
-            outcome = "200"
+            trouble = ""
         except ClientGone:
-            outcome = "the client went away"
+            trouble = "the client went away"
         except Exception as error:
             problem = error if isinstance(error, Problem) else upstream_problem(error)
-            outcome = f"{problem.status} {problem.message}"
+            trouble = f"{problem.status} {problem.message}"
             if problem.status == 500:
                 log.exception("the reply failed")
             await answer.problem(problem)
         finally:
-            good = outcome == "200"
-            self._activity.ended(failed=not good)
-            seconds = time.perf_counter() - began
-            log.log(logging.INFO if good else logging.WARNING, "POST %s: %s (%.2f s)", scope["path"], outcome, seconds)
+            self._activity.ended(trouble)
+            level, seconds = logging.WARNING if trouble else logging.INFO, time.perf_counter() - began
+            log.log(level, "POST %s: %s (%.2f s)", scope["path"], trouble or "200", seconds)
 
     async def _reply(self, request: ChatRequest, answer: _Answer) -> None:
         """One reply, from the first round to the last byte."""
