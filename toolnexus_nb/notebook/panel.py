@@ -156,7 +156,7 @@ class WidgetSurface:
         if not self.ready.is_set():
             return max(0.05, READY_WITHIN - (time.monotonic() - self._started) + 0.05)
         self._send(self._painter.flush())
-        return None
+        return FLUSH_EVERY if self._painter.waiting else None
 
     def end(self) -> None:
         self._display.update(run_html(self._state), run_text(self._state))
@@ -371,17 +371,21 @@ class EventPanel(EventHandler):
         return WidgetSurface(self.state, self._display, self._decided)
 
     def _paint_soon(self) -> None:
-        since = time.monotonic() - self._painted
-        if since >= FLUSH_EVERY:
-            self._paint()
+        """Paint now, or as soon as the last time is long enough ago."""
+        wait = FLUSH_EVERY - (time.monotonic() - self._painted)
+        if wait > 0:
+            self._later(wait)
         else:
-            self._later(FLUSH_EVERY - since)
+            self._paint()
+
+    def _on_timer(self) -> None:
+        with self._lock:
+            self._timer_set = False
+            if not self._frozen:
+                self._paint_soon()
 
     def _paint(self) -> None:
         with self._lock:
-            self._timer_set = False
-            if self._frozen:
-                return
             if isinstance(self._surface, WidgetSurface) and self._surface.given_up:
                 self._give_up_widget(self._surface)
             self._painted = time.monotonic()
@@ -404,7 +408,7 @@ class EventPanel(EventHandler):
             return
         loop = background_loop() if HAS_THREADS else asyncio.get_event_loop()
         self._timer_set = True
-        loop.call_soon_threadsafe(loop.call_later, max(0.005, seconds), self._paint)
+        loop.call_soon_threadsafe(loop.call_later, seconds, self._on_timer)
 
 
 def _package_is_new() -> bool:

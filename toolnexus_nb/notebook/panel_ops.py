@@ -7,6 +7,7 @@ Markdown once, when its blank line arrives.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -35,17 +36,20 @@ Operation: TypeAlias = list[str]
 
 LIVE_TEXT = 4_000
 """Most characters of one text in a live card."""
+DRAWING = 0.012
+"""Seconds one flush may draw cards; what is left over waits for the next, so that hundreds of calls stay smooth."""
 
 
 @dataclass(slots=True)
 class TextFlow:
     """Text that streams in: finds the ends of Markdown blocks as they pass.
 
-    `tail` is what has come since the last end; a fenced block has no end inside it.
+    `tail` holds the pieces since the last end; a fenced block has no end inside it. Of the line at hand only its first
+    letters are kept, so that a line may be as long as it likes.
     """
 
     tail: list[str] = field(default_factory=list)
-    line: str = ""
+    line_start: str = ""
     fenced: bool = False
 
     def feed(self, delta: str) -> tuple[str, str] | None:
@@ -54,20 +58,24 @@ class TextFlow:
         cut = None
         at = 0  # in delta
         while (end := delta.find("\n", at)) >= 0:
-            self.line += delta[at:end]
+            self._see(delta[at:end])
             at = end + 1
-            if self.line.lstrip().startswith(("```", "~~~")):
+            if self.line_start in ("```", "~~~"):
                 self.fenced = not self.fenced
-            elif not self.line.strip() and not self.fenced:
+            elif not self.line_start and not self.fenced:
                 cut = at
-            self.line = ""
-        self.line += delta[at:]
+            self.line_start = ""
+        self._see(delta[at:])
         if cut is None:
             return None
         rest = delta[cut:]
         block = "".join(self.tail)[: -len(rest) or None]
         self.tail = [rest]
         return block, rest
+
+    def _see(self, piece: str) -> None:
+        if len(self.line_start) < 3:
+            self.line_start = (self.line_start + piece).lstrip()[:3]
 
 
 class Painter:
@@ -119,9 +127,12 @@ class Painter:
             elif round_.part in dirty:
                 operations += [["html", f"{round_.part}.{p}", make(round_)] for p, make in _ROUND_PARTS]
         operations += [operation for part, pieces in text.items() for operation in self._stream(part, "".join(pieces))]
+        until = time.perf_counter() + DRAWING
         for part in dirty:
             call = self.state.call(part)
-            if call is not None:
+            if call is not None and time.perf_counter() > until:
+                self._dirty[part] = None
+            elif call is not None:
                 operations.append(self._card(call))
             elif part.endswith(".text"):
                 operations += self._said(part)
