@@ -384,7 +384,7 @@ _KEY_SHAPES = re.compile(
     | \bAIza[\w-]{16,}
     """
 )
-_KEY_PREFIX = re.compile(r"^[a-z]{2,5}[-_](?:[a-z]+\d*[-_]){0,2}")
+_KEY_PREFIX = re.compile(r"^(?:sk|gsk|csk|xai|pplx|nvapi|rk|hf|ghp)[-_](?:[a-z]+\d*-){0,2}")
 _KEY_PLACES = re.compile(
     r"""(?xi)
     ( [?&](?:key|api[-_]?key|token|access[-_]token|code|sig|signature)=                         # in an address
@@ -404,9 +404,9 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """
     text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
     for secret in secrets:
-        own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
         if len(secret) >= 8:
-            text = _without_pieces(text, own if len(own) >= 8 else secret)
+            own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
+            text = _without_pieces(text.replace(secret, _HIDDEN), own if len(own) >= 8 else secret)
     return text
 
 
