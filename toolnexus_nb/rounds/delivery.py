@@ -12,7 +12,6 @@ KeyboardInterrupt. Then the run is stopped, its last events are still delivered,
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -119,27 +118,26 @@ class Delivery:
         self._taken: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._context = contextvars.copy_context()
+        self._stopping = False
         self.run: Run | None = None
 
     # --- on the loop that runs it -------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._more, self._taken = asyncio.Event(), asyncio.Event()
+        self._more = more = asyncio.Event()
+        self._taken = asyncio.Event()
         self.run = self._make(self._ask)
         self._task = self._loop.create_task(self._pump(self.run), name="toolnexus-delivery")
+        self._task.add_done_callback(lambda _: more.set())
 
     async def _pump(self, run: Run) -> None:
-        assert self._more is not None and self._taken is not None
-        try:
-            async for event in run.events():
-                self._put(event)
-                if isinstance(event, HELD):
-                    self._taken.clear()
-                    await self._taken.wait()
-        finally:
-            self._more.set()
+        assert self._taken is not None
+        async for event in run.events():
+            self._put(event)
+            if isinstance(event, HELD) and not self._stopping:
+                self._taken.clear()
+                await self._taken.wait()
 
     def _put(self, item: Event | _Question) -> None:
         assert self._more is not None
@@ -154,14 +152,11 @@ class Delivery:
     async def _take(self) -> list[Event | _Question]:
         """The next batch; empty when the run is over. Taking it says that the one before has been dealt with."""
         assert self._more is not None and self._taken is not None and self._task is not None
-        if not self._items:
+        if not any(isinstance(item, HELD) for item in self._items):
             self._taken.set()
-            while not self._items and not self._task.done():
-                self._more.clear()
-                await asyncio.wait(
-                    [self._task, more := asyncio.ensure_future(self._more.wait())], return_when=asyncio.FIRST_COMPLETED
-                )
-                more.cancel()
+        while not self._items and not self._task.done():
+            self._more.clear()
+            await self._more.wait()
         if not self._items and not self._task.cancelled():
             self._task.result()  # an error of ours must not look like a quiet end
         items, self._items = self._items, []
@@ -172,6 +167,7 @@ class Delivery:
         assert self._taken is not None
         if self.run is None or self._task is None:
             return []
+        self._stopping = True  # nobody takes any more: the pump must not wait for that
         self.run.stop()
         self._taken.set()
         if not self._task.done():
