@@ -73,7 +73,7 @@ FAULTS: dict[str, Fault] = {
         Fault("error-with-200", "E03", "HTTP says 200, the body says error", reply=acts.error_with_200, every_round=False),
         Fault("error-list", "E06", "a 400 whose body is a list", reply=acts.error_list, every_round=False, lasting=True),
         Fault("bad-gateway", "E11", "a 502 with a page of HTML, once", reply=acts.bad_gateway, every_round=False),
-        Fault("wrong-key", "E07", "a 401", reply=acts.wrong_key, every_round=False, lasting=True),
+        Fault("wrong-key", "E07", "a 401: the key is not accepted", reply=acts.wrong_key, every_round=False, lasting=True),
         Fault("usage-everywhere", "F02", "every chunk brings a usage that grows", acts.usage_everywhere),
         Fault("usage-missing", "F05", "no usage is reported", acts.usage_missing),
         Fault("args-broken", "G01", "arguments are no valid JSON", acts.args_broken, every_round=False),
@@ -145,7 +145,8 @@ class FaultyTransport:
         if request.method != "POST":
             return await self.inner.send(request)
         now = round_of(request.json())
-        due = [one.fault for one in self.planned if one.round in (None, now)]
+        named = {one.fault.name for one in self.planned if one.round in (None, now)}
+        due = [fault for fault in FAULTS.values() if fault.name in named]  # in a fixed order: bytes are cut up last
         for fault in due:
             if fault.reply is not None and (fault.lasting or (fault.name, request.body) not in self._refused):
                 self._refused.add((fault.name, request.body))

@@ -72,8 +72,8 @@ class ReplayTransport:
         drift = drift_between(found, body)
         position = self.recorded.index(found)
         if position != self._next and not drift:
-            drift = [Drift(round_of(body), "order", f"request {found.number} of the recording, where {self._expected()} was next")]
-        self._next = position + 1
+            drift = [Drift(round_of(body), "order", f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next")]
+        self._next = (position + 1) % len(self.recorded)  # at the end it begins again: a notebook may be run twice
         if drift and self.strict:
             first = drift[0]
             raise ReplayMiss(f"strict replay of {self.name}: {'; '.join(map(str, drift))}.", round=first.round, field=first.field)
@@ -82,9 +82,6 @@ class ReplayTransport:
 
     async def aclose(self) -> None:
         """Nothing is held."""
-
-    def _expected(self) -> str:
-        return f"request {self.recorded[self._next].number}" if self._next < len(self.recorded) else "its end"
 
     def _find(self, body: Mapping[str, Any]) -> Recorded:
         """The recorded request that fits best: the same one, else the same prompt and round, else the next with a near prompt."""
