@@ -599,9 +599,9 @@ def test_a_filter_offers_some_of_the_tools(scripted: Callable[..., Any]) -> None
 
 def test_the_files_of_the_page_say_what_they_may_load(scripted: Callable[..., Any]) -> None:
     app = create_app(tn.Toolkit(), scripted(two_rounds), allowed_origins=["https://course.example.org"])
-    for path in ("/", "/page/page.css", "/page/page.js", "/page/tool-events.js"):
+    for path in ("/", "/page/page.css", "/page/page.js", "/page/markdown.js", "/page/tool-events.js"):
         response = ask(app, path=path)
         policy = response.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "https://course.example.org" in policy
         assert response.headers["x-content-type-options"] == "nosniff"
-        assert "http" not in response.text
+        assert "http://" not in response.text and "https://" not in response.text

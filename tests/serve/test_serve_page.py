@@ -266,3 +266,59 @@ def test_the_reader_works_in_the_browser_byte_by_byte(
         {"kind": "done"},
     ]
     page.close()
+
+
+MARKDOWN = r"""# Title
+A **bold** and *soft* `code <b>` line,
+snake_case_name and 2 * 3 * 4, [a link](https://example.org/x) and [no](javascript:alert(1)).
+
+1. one
+2. two
+   - inner <script>window.hurt=1</script>
+
+- first
+
+- second
+> said <img src=x onerror=window.hurt=1>
+
+```python
+if a < b:
+    print("**not bold**")
+```
+| a | b |
+|---|--:|
+| 1 | `x` |
+---
+end"""
+
+
+def test_the_marks_of_an_answer_become_elements_and_nothing_else_does(
+    browser: Any, serving: Callable[..., str], scripted: Callable[..., Any]
+) -> None:
+    page = browser.new_page()
+    page.goto(serving(create_app(tn.Toolkit(), scripted(answer))) + "/")
+    html = page.evaluate(
+        """async text => {
+            const { renderMarkdown } = await import("./page/markdown.js");
+            const box = document.createElement("div");
+            box.append(renderMarkdown(text));
+            document.body.append(box);
+            return box.innerHTML;
+        }""",
+        MARKDOWN,
+    )
+    assert page.evaluate("window.hurt") is None
+    page.close()
+    for part in (
+        "<h3>Title</h3>",
+        "<p>A <strong>bold</strong> and <em>soft</em> <code>code &lt;b&gt;</code> line,\nsnake_case_name and 2 * 3 * 4, ",
+        '<a href="https://example.org/x" target="_blank" rel="noopener noreferrer"',
+        "[no](javascript:alert(1)).</p>",
+        "<ol><li>one</li><li>two<ul><li>inner &lt;script&gt;",
+        "<ul><li>first</li><li>second</li></ul>",
+        "<blockquote><p>said &lt;img src=x",
+        '<code>if a &lt; b:\n    print("**not bold**")</code></pre>',
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><code>x</code></td></tr></tbody>",
+        "<hr><p>end</p>",
+    ):
+        assert part in html

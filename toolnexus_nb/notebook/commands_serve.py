@@ -106,7 +106,9 @@ class Served:
         from ..serve.server import Server
 
         # Without a handler Python prints warnings into whatever cell is running; the card says what went wrong.
-        logging.getLogger("toolnexus_nb.serve").addHandler(logging.NullHandler())
+        log = logging.getLogger("toolnexus_nb.serve")
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
         self.toolkit = toolkit
         self.client = client
         self.key = key

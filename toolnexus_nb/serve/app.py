@@ -43,6 +43,7 @@ _PAGE = {
     "index.html": "text/html; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
+    "markdown.js": "text/javascript; charset=utf-8",
     "tool-events.js": "text/javascript; charset=utf-8",
 }
 _OPEN = frozenset({"/", "/health", "/favicon.ico", *(f"/page/{name}" for name in _PAGE)})

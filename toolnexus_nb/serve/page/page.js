@@ -1,5 +1,6 @@
 // The page: one conversation with the served model. Everything a model or a tool said goes in as textContent.
 
+import { renderMarkdown } from "./markdown.js";
 import { readToolEvents } from "./tool-events.js";
 
 const $ = (id) => document.getElementById(id);
@@ -51,7 +52,7 @@ async function introduce() {
   $("model").textContent = id;
   document.title = `${id} · toolnexus_nb`;
   const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
-  $("about").textContent = [servedBy === id ? "" : servedBy, count].filter(Boolean).join(" · ");
+  $("about").textContent = [servedBy.replace(id, "").trim(), count].filter(Boolean).join(" · ");
   $("tools").replaceChildren(
     ...tools.map((tool) =>
       element("li", {}, element("code", { text: tool.name }), element("span", { text: tool.description || "no description" })),
@@ -114,6 +115,7 @@ class Reply {
 
   #words(kind) {
     if (this.block?.kind !== kind) {
+      this.#settle();
       const place = element("div", kind === "thought" ? {} : { class: kind });
       const whole = kind === "thought" ? element("details", { class: "thought" }, element("summary", { text: "Reasoning" }), place) : place;
       this.section.append(whole);
@@ -123,13 +125,22 @@ class Reply {
     return this.block.place;
   }
 
+  // Words stream in as plain text; once a block is complete its marks become elements.
+  #settle() {
+    if (this.block?.kind === "words") {
+      this.block.place.replaceChildren(renderMarkdown(this.block.place.textContent));
+      this.block.place.classList.add("settled");
+    }
+    this.block = null;
+  }
+
   #tool(type, event) {
     let call = this.calls.get(event.tool_call_id);
     if (!call) {
       call = new Call(event);
       this.calls.set(event.tool_call_id, call);
       if (!this.grid) this.section.append((this.grid = element("div", { class: "calls" })));
-      this.block = null;
+      this.#settle();
       this.grid.append(call.card);
     }
     if (type === "tool_progress") call.progress(event);
@@ -144,10 +155,12 @@ class Reply {
   }
 
   problem(message, kind = "Not finished") {
+    this.#settle();
     this.section.append(element("p", { class: "problem", role: "alert" }, element("b", { text: kind }), ` · ${message}`));
   }
 
   close(stopped) {
+    this.#settle();
     for (const call of this.calls.values()) if (call.state === "running") call.stop();
     const seconds = ((performance.now() - this.began) / 1000).toFixed(1);
     const words = [`${seconds} s`];
