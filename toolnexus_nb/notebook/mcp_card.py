@@ -51,12 +51,7 @@ class McpList:
 def card_html(status: McpStatus) -> str:
     """Connected since, protocol, tools, calls, last error, the end of stderr."""
     facts = "".join(tag("dt", esc(name)) + tag("dd", value) for name, value in _facts(status) if value)
-    parts = [
-        head("MCP server", code(status.name), status=state_html(status.state)),
-        tag("dl", facts, cls="tnx-args", style="padding:0 12px"),
-    ]
-    if status.instructions:
-        parts.append(fold("what the server says about itself", pre(status.instructions)))
+    parts = [tag("dl", facts, cls="tnx-args", style="margin:0 0 6px")]
     if status.notes:
         parts.append(fold(esc(counted(len(status.notes), "note")), _items(status.notes), open=True))
     if status.last_error:
@@ -65,7 +60,11 @@ def card_html(status: McpStatus) -> str:
         parts.append(
             fold("last lines on stderr", pre("\n".join(status.stderr)), open=status.state in ("failed", "lost"))
         )
-    return section(f"MCP server {status.name}", *parts, cls="tnx-mcp")
+    if status.instructions:
+        parts.append(fold("what the server says about itself", pre(status.instructions)))
+    top = head("MCP server", code(status.name), status=state_html(status.state))
+    body = tag("div", *parts, style="padding:8px 14px")
+    return section(f"MCP server {status.name}", top, body, cls="tnx-mcp")
 
 
 def state_html(state: str) -> str:
@@ -132,7 +131,7 @@ def list_html(statuses: Sequence[McpStatus], findings: Sequence[str] = ()) -> st
     """A table of the servers, and what is wrong."""
     rows = [
         (
-            code(status.name),
+            tag("code", esc(status.name), style="white-space:nowrap"),
             state_html(status.state),
             esc(str(len(status.tools))),
             esc(_calls_words(status)),

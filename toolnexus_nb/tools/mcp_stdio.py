@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -113,12 +115,14 @@ async def stdio_transport(
     """
     import anyio
 
+    environment = spec.child_environment()
     child = await asyncio.create_subprocess_exec(
-        *spec.command,
+        _found(spec.command[0], environment),
+        *spec.command[1:],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=spec.child_environment(),
+        env=environment,
         cwd=spec.cwd,
         start_new_session=True,  # Stop interrupts the kernel's process group; the server must not be in it
     )
@@ -143,6 +147,14 @@ async def stdio_transport(
         # A task of its own, waited for to its end: whoever cancels us must not leave the process half ended.
         ending = asyncio.create_task(_end(child, process, tasks, (incoming, outgoing, received, to_send)))
         await _wait_through(ending)
+
+
+def _found(program: str, environment: dict[str, str]) -> str:
+    """The program, also where it is installed beside this Python: a kernel seldom has its own environment on its PATH."""
+    if os.sep in program or shutil.which(program, path=environment.get("PATH")):
+        return program
+    beside = Path(sys.executable).parent / program
+    return str(beside) if beside.is_file() else program
 
 
 async def _wait_through(task: asyncio.Task[None]) -> None:

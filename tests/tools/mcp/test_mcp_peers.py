@@ -145,8 +145,10 @@ def test_sequential_thinking(kit, npm, until):
     assert not kill_and_reopen(kit, server, "s_sequentialthinking", thought, until).is_error
 
 
-def test_time(kit, script, until):
-    server = kit.add_mcp_sync("t", command=script("mcp-server-time"))
+def test_time(kit, script, until, monkeypatch):
+    script("mcp-server-time")
+    monkeypatch.setenv("PATH", "/usr/bin")  # as in a kernel whose environment is not on its PATH
+    server = kit.add_mcp_sync("t", command=["mcp-server-time"])
     noon = {"source_timezone": "Europe/Oslo", "time": "12:30", "target_timezone": "Asia/Tokyo"}
     assert "20:30" in kit.execute_sync("t_convert_time", noon).output
     wrong = kit.execute_sync("t_get_current_time", {"timezone": "Mars/Base"})
