@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from .json_text import clean_text, clean_value, dump_json, load_json
+from .redaction import redact, redact_value
 
 if TYPE_CHECKING:
     from .types import Message
@@ -373,67 +374,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value < float("inf") else None
-
-
-_HIDDEN = "[redacted]"
-_PIECE = 6  # a piece of a secret this long is worth hiding
-_KEY_SHAPES = re.compile(
-    r"""(?xi)
-    \b(?:sk|gsk|csk|xai|pplx|nvapi|rk)[-_](?=[\w*.…-]*[\d*…])[\w*.…-]{6,}  # also masked: sk-ab**yz
-    | \b(?:hf|ghp|gho|r8|tgp_v1|fw)_[A-Za-z0-9]{16,}
-    | \bAIza[\w-]{16,}
-    """
-)
-_KEY_PREFIX = re.compile(r"^(?:sk|gsk|csk|xai|pplx|nvapi|rk|hf|ghp)[-_](?:[a-z]+\d*-){0,2}")
-_KEY_PLACES = re.compile(
-    r"""(?xi)
-    ( [?&](?:key|api[-_]?key|token|access[-_]token|code|sig|signature)=                         # in an address
-    | \bBearer\s+(?=\S*[\d*]|\S{20})
-    | \b(?:x-api-key|api[-_]key|authorization)["']?\s*[:=]\s*["']?(?:Bearer\s+)?(?=[^\s"']*[\d*])
-    )
-    [^\s"'&\#,;)}\]<>\\]{4,}
-    """
-)
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Blank every key in `text`: the given secrets, any piece of six characters of them, and whatever looks like a key.
-
-    Keys are blanked whole, never half masked. A secret of fewer than eight characters ("ollama", "none") is a
-    placeholder and stays.
-    """
-    text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
-    for secret in secrets:
-        if len(secret) >= 8:
-            own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
-            text = _without_pieces(text.replace(secret, _HIDDEN), own if len(own) >= 8 else secret)
-    return text
-
-
-def _without_pieces(text: str, secret: str) -> str:
-    """`text` without any run of six or more characters that also stands in `secret`."""
-    pieces = {secret[i : i + _PIECE] for i in range(len(secret) - _PIECE + 1)}
-    kept: list[str] = []
-    start = i = 0
-    while i <= len(text) - _PIECE:
-        if text[i : i + _PIECE] not in pieces:
-            i += 1
-            continue
-        end = i + _PIECE
-        while text[end - _PIECE + 1 : end + 1] in pieces and end < len(text):
-            end += 1
-        kept += [text[start:i], _HIDDEN]
-        start = i = end
-    return "".join([*kept, text[start:]])
-
-
-def redact_value(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """`redact` for every text inside a JSON value; keys of objects and everything else stay."""
-    secrets = tuple(secrets)
-    if isinstance(value, str):
-        return redact(value, secrets)
-    if isinstance(value, dict):
-        return {key: redact_value(item, secrets) for key, item in value.items()}
-    if isinstance(value, list):
-        return [redact_value(item, secrets) for item in value]
-    return value

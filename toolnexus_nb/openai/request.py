@@ -7,12 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .types import FunctionTool, Message, Number
-from .wire_model import WireModel
-
-
-def _list(value: Any) -> Any:
-    return [] if value is None else value
+from .message import FunctionTool, Message
+from .wire_model import Number, WireModel, none_as_empty
 
 
 class ToolChoice(WireModel):
@@ -75,8 +71,8 @@ class ChatCompletionRequest(WireModel):
     """
 
     model: str = ""
-    messages: Annotated[list[Message], BeforeValidator(_list)] = Field(default_factory=list)
-    tools: Annotated[list[FunctionTool], BeforeValidator(_list)] = Field(default_factory=list)
+    messages: Annotated[list[Message], BeforeValidator(none_as_empty)] = Field(default_factory=list)
+    tools: Annotated[list[FunctionTool], BeforeValidator(none_as_empty)] = Field(default_factory=list)
     tool_choice: str | ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, Valid
 
 from .json_text import dump_json, json_ready, load_json
 
+Number = int | float
 _T = TypeVar("_T", bound="WireModel")
 
 
@@ -99,3 +100,18 @@ def _leave_out(data: Any, location: tuple[int | str, ...]) -> None:
             data = data[step]
     if holder is not None:
         del holder[last]
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """A dict of a dict-like value or of a pydantic object of whatever package. Raises TypeError for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    if hasattr(value, "model_dump"):
+        dumped: Mapping[str, Any] = value.model_dump(exclude_unset=True)
+        return dumped
+    raise TypeError(f"a dict or an object with model_dump() was expected, not {type(value).__name__}")
+
+
+def none_as_empty(value: Any) -> Any:
+    """For lists: null means the same as no key."""
+    return [] if value is None else value
