@@ -85,7 +85,7 @@ class BytesResponse:
     ) -> None:
         self.status = status
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in (headers or {}).items()}
-        self.notes = tuple(notes)
+        self.notes: Sequence[str] = tuple(notes)
         self._chunks = self._iterate(chunks)
 
     @staticmethod
