@@ -18,6 +18,7 @@ from .misfits import missing_value, unknown_key
 from .schema import JSONSchema, references
 from .signature import EMPTY, KEYWORD_ONLY, POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_KEYWORD, VAR_POSITIONAL, Reading
 from .slots import Slot, slot_of
+from .well_formed import well_formed
 
 
 class Misfits(ValueError):
@@ -189,15 +190,8 @@ class SchemaBinder:
     """Arguments for a tool that brings its own JSON Schema; they are passed on as one dict."""
 
     def __init__(self, input_schema: Mapping[str, Any] | None) -> None:
-        self.input_schema = (
-            copy.deepcopy(dict(input_schema))
-            if input_schema
-            else {
-                "type": "object",
-                "properties": {},
-                "additionalProperties": False,
-            }
-        )
+        given = input_schema or {"type": "object", "properties": {}, "additionalProperties": False}
+        self.input_schema, self.malformed = well_formed(given)
         self._validator: Any = None
 
     def bind(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

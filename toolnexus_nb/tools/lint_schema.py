@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .misfits import describe, shown
 from .schema import JSONSchema
+from .well_formed import Malformed
 
 _KEYWORDS = frozenset(
     {"type", "description", "title", "enum", "const", "default", "examples", "properties", "required", "additionalProperties",
@@ -49,6 +50,13 @@ class Remark:
     mend: str
 
 
+def malformed_remarks(malformed: Iterable[Malformed]) -> Iterator[Remark]:
+    """What was left out at the door because it is no JSON Schema at all."""
+    for one in malformed:
+        subject = f"{one.keyword} is {one.value}" if one.keyword else f"{one.value} stands where a schema should"
+        yield Remark("malformed", "error", one.path, f"{subject} and was left out", f"Write {one.wanted}.")
+
+
 def schema_remarks(schema: JSONSchema, *, generated: bool) -> Iterator[Remark]:
     """Everything to say about the schema of a tool's arguments. `generated`: it was read from a signature."""
     if schema.get("type") != "object":
@@ -73,14 +81,6 @@ class _Reader:
     def node(self, node: Any, path: str, depth: int) -> Iterator[Remark]:
         """Remarks on one schema and all below it."""
         if not isinstance(node, dict):
-            if not isinstance(node, bool):
-                yield Remark(
-                    "not-a-schema",
-                    "error",
-                    path,
-                    f"{shown(node)} stands where a schema should",
-                    'Write an object such as {"type": "string"}.',
-                )
             return
         if not self._generated:
             yield from _keywords(node, path)
@@ -105,20 +105,11 @@ class _Reader:
             if isinstance(node.get(key), dict) and node[key]:
                 yield from self.node(node[key], f"{path}[]" if key == "items" else f"{path}.*".lstrip("."), depth + 1)
         for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-            for branch in node.get(key, ()) if isinstance(node.get(key), list) else ():
+            for branch in node.get(key, ()):
                 yield from self.node(branch, path, depth)
 
     def _object(self, node: JSONSchema, path: str, depth: int) -> Iterator[Remark]:
         properties = node.get("properties", {})
-        if not isinstance(properties, dict):
-            yield Remark(
-                "properties",
-                "error",
-                path,
-                "properties is no object",
-                'Write "properties": {"name": {"type": "string"}}.',
-            )
-            return
         yield from _required(node, properties, path)
         others = node.get("additionalProperties")
         if path and not properties and not isinstance(others, dict):
@@ -217,7 +208,7 @@ def _choices(node: JSONSchema, path: str) -> Iterator[Remark]:
     if "enum" not in node:
         return
     choices = node["enum"]
-    if not isinstance(choices, list) or not choices:
+    if not choices:
         yield Remark(
             "empty-enum", "error", path, "its enum lists nothing, so no value fits", "List the values, or remove enum."
         )
@@ -288,15 +279,6 @@ def _items(node: JSONSchema, path: str) -> Iterator[Remark]:
 
 def _required(node: JSONSchema, properties: JSONSchema, path: str) -> Iterator[Remark]:
     required = node.get("required", [])
-    if not isinstance(required, list):
-        yield Remark(
-            "required",
-            "error",
-            path,
-            "required is no list; it belongs to the object, not to the parameter",
-            'Write "required": ["name"] beside "properties".',
-        )
-        return
     for key in required:
         inner = f"{path}.{key}" if path else str(key)
         if key not in properties:

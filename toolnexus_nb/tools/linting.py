@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .adapters import as_definition
-from .binding import SignatureBinder
+from .binding import SchemaBinder, SignatureBinder
 from .definition import Tool
-from .lint_schema import Remark, schema_remarks
+from .lint_schema import Remark, malformed_remarks, schema_remarks
 from .names import LONGEST, is_wire_name, wire_name
 from .portable import Change, for_anthropic, for_gemini
 from .signature import SignatureError
@@ -87,6 +87,9 @@ def _of_one(tool: Tool, provider: str) -> Iterator[Finding]:
     by_signature = isinstance(tool.binder, SignatureBinder)
     yield from _name(tool)
     yield from _description(tool, provider)
+    if isinstance(tool.binder, SchemaBinder):
+        for remark in malformed_remarks(tool.binder.malformed):
+            yield _finding(tool, remark)
     for remark in schema_remarks(schema, generated=by_signature):
         yield _finding(tool, remark)
     if isinstance(tool.binder, SignatureBinder):

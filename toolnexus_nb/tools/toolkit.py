@@ -212,14 +212,15 @@ class Toolkit:
     ) -> McpServer:
         """Open an MCP server and register its tools as `name_tool`. Running the cell again opens it anew.
 
-        command, env, cwd     a program on this machine, as a list or as written in a shell; it gets PATH, HOME, LANG and `env`
-        url, headers          a server at an address: Streamable HTTP, or the older one with events
-        server                an MCPServer object of this process
-        include, exclude      the server's own names of the tools to offer, or to leave out
-        timeout               seconds for opening it (30) and for each call (120)
-        needs_approval        None: what the server calls destructive. True, False, names, or a function of the arguments
-        elicitation           how its questions are answered: "form", "defaults", "decline", a function; None: it may not ask
-        more                  auth= (an httpx2 Auth), transport="sse", log_level=, args=
+        command, env, cwd   a program of this machine, as a list or as in a shell; it gets PATH, HOME, LANG and `env`
+        url, headers        a server at an address: Streamable HTTP, or the older one with events
+        server              an MCPServer object of this process
+        include, exclude    the server's own names of the tools to offer, or to leave out
+        timeout             seconds for opening it (30) and for each call (120)
+        needs_approval      None: what the server calls destructive. True, False, names, a function of the arguments
+        elicitation         how its questions are answered: "form", "defaults", "decline", a function; None: it may not
+                            ask
+        more                auth= (an httpx2 Auth), transport="sse", log_level=, args=
 
         Raises McpServerError that says why and what to do; nothing is left running then.
         """
