@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-SETUP = '''%load_ext toolnexus_nb
+SETUP = """%load_ext toolnexus_nb
 import asyncio, time, threading, toolnexus_nb as tn
 
 async def model(messages, tools):
@@ -24,9 +24,9 @@ async def model(messages, tools):
     return [(name, {}) for name in names if name in last["content"]] or "no tool"
 
 tn.session().connect(tn.connect(model))
-None'''
+None"""
 
-TOOLS = '''%%toolnexus
+TOOLS = """%%toolnexus
 def plain() -> str:
     "A plain function that takes long."
     print("PLAIN-START"); time.sleep(PLAIN_SECONDS); print("PLAIN-END")
@@ -46,7 +46,7 @@ def here() -> str:
 def send() -> str:
     "Sends a mail."
     return "sent"
-'''
+"""
 
 
 @dataclass
@@ -100,7 +100,8 @@ class Kernel:
         `answer(kind, content)` may give the data of a comm message to send back, as a page with widgets would.
         """
         message = self.client.session.msg(
-            "execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "user_expressions": {}}
+            "execute_request",
+            {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "user_expressions": {}},
         )
         if cell_id is not None:
             message["metadata"] = {"cellId": cell_id}
@@ -128,6 +129,24 @@ class Kernel:
                 return told
         raise AssertionError(f"not finished in {seconds} s: {code}")
 
+    def listen(
+        self, answer: Callable[[str, dict[str, Any]], dict[str, Any] | None], until: str, seconds: float = 15
+    ) -> str:
+        """Go on answering after a cell has ended, until an update holds that text; gives it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                got = self.client.get_iopub_msg(timeout=0.05)
+            except Exception:  # queue.Empty, of whatever class
+                continue
+            kind, content = got["msg_type"], got["content"]
+            if (data := answer(kind, content)) is not None:
+                comm = self.client.session.msg("comm_msg", {"comm_id": content["comm_id"], "data": data})
+                self.client.shell_channel.send(comm)
+            if kind == "update_display_data" and until in content["data"].get("text/plain", ""):
+                return str(content["data"]["text/html"])
+        raise AssertionError(f"{until!r} did not come in {seconds} s")
+
     def close(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
@@ -146,7 +165,9 @@ def cell(kernel: Kernel) -> Callable[..., Told]:
     """Runs cells in a notebook whose tools take `plain` and `later` seconds and whose conversation is empty."""
 
     def run(code: str, plain: float = 0.6, later: float = 0.6, **options: Any) -> Told:
-        kernel.run(f"PLAIN_SECONDS, LATER_SECONDS = {plain}, {later}\n%toolnexus reset --all\n%config Toolnexus.approve = 'ask'")
+        kernel.run(
+            f"PLAIN_SECONDS, LATER_SECONDS = {plain}, {later}\n%toolnexus reset --all\n%config Toolnexus.approve = 'ask'"
+        )
         kernel.run(TOOLS)
         return kernel.run(code, **options)
 
@@ -171,7 +192,14 @@ def test_where_no_page_draws_widgets_plain_html_moves(cell: Callable[..., Told])
 def test_the_text_form_tells_the_whole_run(cell: Callable[..., Told]) -> None:
     told = cell("%%toolnexus ask\nUse plain")
     text = told.last()
-    for words in ("done · 2 rounds · 1 call", "> Use plain", "plain()", "plain result", "PLAIN-END", "It says: plain result"):
+    for words in (
+        "done · 2 rounds · 1 call",
+        "> Use plain",
+        "plain()",
+        "plain result",
+        "PLAIN-END",
+        "It says: plain result",
+    ):
         assert words in text, words
     assert not re.search(r"<\w|0x[0-9a-f]{6}", text)
 
@@ -237,10 +265,9 @@ class Page:
         self.closed = False
 
     def __call__(self, kind: str, content: dict[str, Any]) -> dict[str, Any] | None:
-        if kind == "comm_open" and "panel.js" in str(content["data"].get("state", {}).get("_esm", "")) + "panel.js":
-            if content["data"].get("state", {}).get("_model_module") == "anywidget":
-                self.comm = content["comm_id"]
-                return self._custom({"type": "ready"})
+        if kind == "comm_open" and "The live event panel" in content["data"].get("state", {}).get("_esm", ""):
+            self.comm, self.closed = content["comm_id"], False
+            return self._custom({"type": "ready"})
         if content.get("comm_id") != self.comm:
             return None
         if kind == "comm_close":
@@ -287,6 +314,29 @@ def test_a_click_decides_while_the_cell_is_awaited(cell: Callable[..., Told], cl
     told = cell("%%toolnexus ask\nUse send", cell_id="c1", answer=page)
     assert says in told.last()
     assert "<button" not in told.last("text/html")
+
+
+def test_after_a_blocking_cell_the_buttons_resume_the_run_in_its_own_place(
+    cell: Callable[..., Told], kernel: Kernel
+) -> None:
+    page = Page({"decision": "allow"})
+    told = cell("%%time\n%%toolnexus ask\nUse send", cell_id="c1", answer=page)
+    assert "%toolnexus resume allow" in told.last()  # the text form says how without buttons
+    html = kernel.listen(page, "It says: sent")
+    assert "<button" not in html
+    assert kernel.run("print(tn.session().last.status)", answer=page).stream == "done\n"
+    assert page.closed
+
+
+def test_buttons_that_nobody_clicked_are_gone_when_the_next_cell_runs(
+    cell: Callable[..., Told], kernel: Kernel
+) -> None:
+    page = Page()
+    cell("%%time\n%%toolnexus ask\nUse send", cell_id="c1", answer=page)
+    told = kernel.run("1 + 1", answer=page)
+    (frozen,) = [c for c in told.of("update_display_data")]
+    assert sorted(frozen["data"]) == ["text/html", "text/plain"]
+    assert page.closed
 
 
 def test_a_page_that_never_answers_gets_plain_html(cell: Callable[..., Told]) -> None:

@@ -13,7 +13,9 @@ from IPython.utils.capture import capture_output
 import toolnexus_nb as tn
 from toolnexus_nb.notebook import session as session_module
 
-TOOLS = '%%toolnexus\ndef weather(city: str) -> str:\n    "Current weather for a city."\n    return f"sunny in {city}"\n'
+TOOLS = (
+    '%%toolnexus\ndef weather(city: str) -> str:\n    "Current weather for a city."\n    return f"sunny in {city}"\n'
+)
 
 
 class Notebook:
@@ -298,7 +300,9 @@ def test_under_other_magics_and_in_functions_it_blocks_and_works(nb: Notebook) -
 
 
 def test_the_body_of_a_tools_cell_is_an_ordinary_cell(nb: Notebook) -> None:
-    nb.run("%%toolnexus\nimport asyncio\nawait asyncio.sleep(0)\nhere = %pwd\n!true\ndef g(x: int) -> int:\n    'G.'\n    return x\n")
+    nb.run(
+        "%%toolnexus\nimport asyncio\nawait asyncio.sleep(0)\nhere = %pwd\n!true\ndef g(x: int) -> int:\n    'G.'\n    return x\n"
+    )
     assert nb.session.toolkit.names == ["g"]
     assert nb.shell.user_ns["here"]
     said = nb.says("%%toolnexus\ndef f(x: int) -> int:\n    'F.'\n    return x\nraise ValueError('line five')\n")
@@ -344,7 +348,9 @@ def test_completion_knows_words_options_tools_and_choices(nb: Notebook) -> None:
     assert {"ask", "add", "status"} <= set(complete("%toolnexus "))
     assert complete("%toolnexus ask --int") == ["--into"]
     assert complete("%toolnexus remove we") == ["weather"]
-    assert complete("%toolnexus remove weather ") == ["--help"] or "weather" not in complete("%toolnexus remove weather ")
+    assert complete("%toolnexus remove weather ") == ["--help"] or "weather" not in complete(
+        "%toolnexus remove weather "
+    )
     assert complete("%toolnexus ask --approve ") == ["ask", "allow", "deny"]
     assert complete("%toolnexus nonsense ") == []
     assert "tools" in complete("%%toolnexus ")

@@ -208,6 +208,14 @@ async def resume_after_clicks(session: Session, panel: EventPanel, decisions: di
         await paused.resume(decisions, handler=panel, approve=session.approval(panel))
 
 
+@command("stop", summary="stop a run that a click on Allow or Deny has let go on")
+def stop(session: Session, args: Namespace, cell: str | None) -> None:
+    """Stop a run that goes on after its cell has ended. While a cell runs, the Stop button does it."""
+    if not session.stop_resumed():
+        raise UsageError("no run goes on outside a cell; the Stop button stops a running cell")
+    print("stopped")
+
+
 # --- tools and turns --------------------------------------------------------------------------------------------------
 
 

@@ -132,21 +132,27 @@ class WidgetSurface:
         self._widget: PanelWidget | None = None
         self._said_at = 0.0
         self._sentence = ""
-        self._started = 0.0
+        self._give_up_at = 0.0
         self.ready = threading.Event()
 
     def start(self) -> None:
+        self._open(run_frame(self._state, ""), READY_WITHIN)
+
+    def reopen(self) -> None:
+        """Come back in the place of plain HTML, for the buttons of a paused run: they are heard once the cell has ended."""
+        self._open(run_html(self._state), 5 * READY_WITHIN)
+
+    def _open(self, html: str, patience: float) -> None:
         from .panel_widget import PanelWidget
 
-        html = run_frame(self._state, "")
         self._widget = PanelWidget(html, self._listen)
-        self._display.publish(html, run_text(self._state), self._widget)
-        self._started = time.monotonic()
+        self._display.update(html, run_text(self._state), self._widget)
+        self._give_up_at = time.monotonic() + patience
 
     @property
     def given_up(self) -> bool:
         """No page has drawn the widget in time."""
-        return not self.ready.is_set() and time.monotonic() - self._started > READY_WITHIN
+        return not self.ready.is_set() and time.monotonic() > self._give_up_at
 
     def take(self, event: ev.Event, parts: list[str]) -> None:
         self._painter.take(event, parts)
@@ -154,7 +160,7 @@ class WidgetSurface:
 
     def paint(self) -> float | None:
         if not self.ready.is_set():
-            return max(0.05, READY_WITHIN - (time.monotonic() - self._started) + 0.05)
+            return max(0.0, self._give_up_at - time.monotonic()) + 0.05
         self._send(self._painter.flush())
         return FLUSH_EVERY if self._painter.waiting else None
 
@@ -226,7 +232,7 @@ class EventPanel(EventHandler):
         self._lock = threading.RLock()
         self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._decisions: dict[str, Any] = {}
-        self._timer_set = False
+        self._due: float | None = None  # when the next timer fires
         self._painted = 0.0
         self.on_decisions: Callable[[dict[str, Any]], None] | None = None
         """Called with {call id: decision} when every call of a paused run has been decided by a click."""
@@ -283,12 +289,21 @@ class EventPanel(EventHandler):
     def _finish(self, result: RunResult) -> None:
         if not self.state.prompt and result.messages:
             self.state.prompt = result.messages[0].get_content_as_string()
-        surface = self._surface
-        if result.status == "paused" and isinstance(surface, WidgetSurface) and surface.ready.is_set():
-            surface.paint()  # the buttons stay until they are clicked or the next cell runs
-            open_until_next_cell(self)
-        else:
+        if result.status != "paused" or not self._keep_buttons():
             self.freeze()
+
+    def _keep_buttons(self) -> bool:
+        """Leave Allow, Edit and Deny until they are clicked or the next cell runs, where a page can show them."""
+        surface = self._surface
+        if isinstance(surface, HtmlSurface) and self._show == "auto" and has_front_end():
+            surface = WidgetSurface(self.state, self._display, self._decided)
+            surface.reopen()
+            self._surface = surface
+        if not isinstance(surface, WidgetSurface):
+            return False
+        self._paint()
+        open_until_next_cell(self)
+        return True
 
     def freeze(self) -> None:
         """Leave static HTML and text in the place of what was live."""
@@ -380,7 +395,7 @@ class EventPanel(EventHandler):
 
     def _on_timer(self) -> None:
         with self._lock:
-            self._timer_set = False
+            self._due = None
             if not self._frozen:
                 self._paint_soon()
 
@@ -403,11 +418,12 @@ class EventPanel(EventHandler):
             self.state.notes.append(("note", text))
 
     def _later(self, seconds: float) -> None:
-        """Paint after so many seconds, unless that is already arranged."""
-        if self._timer_set:
+        """Paint after so many seconds, unless it is arranged for earlier."""
+        due = time.monotonic() + seconds
+        if self._due is not None and self._due <= due:
             return
+        self._due = due
         loop = background_loop() if HAS_THREADS else asyncio.get_event_loop()
-        self._timer_set = True
         loop.call_soon_threadsafe(loop.call_later, seconds, self._on_timer)
 
 

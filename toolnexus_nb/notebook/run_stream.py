@@ -59,6 +59,9 @@ class TextSurface:
         self._line(f"  {lines[0]}  [{printable(call.name)} {state}]")
         for line in lines[1:]:
             self._line(f"  {line}")
+        printed = call.result.printed.strip() if call.result is not None else ""
+        for line in printable(shortened(printed, RESULT)).splitlines():
+            self._line(f"  | {line}")
 
     def _line(self, text: str) -> None:
         self._write(("" if self._at_line_start else "\n") + text + "\n")

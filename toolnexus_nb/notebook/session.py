@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,6 +79,8 @@ class Session:
         self._cells: dict[str, set[str]] = {}
         self._asked: list[Asked] = []
         self._cell_id: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._resumed: Future[None] | None = None
         self._execution = 0
 
     def __repr__(self) -> str:
@@ -164,6 +167,10 @@ class Session:
         """IPython's `pre_run_cell`. JupyterLab and Notebook 7 give the cell's id; nbclient and terminals give None."""
         self._cell_id = getattr(info, "cell_id", None)
         self._execution += 1
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:  # a terminal
+            self._loop = None
 
     def replace_tools_of_cell(self, names: set[str]) -> list[str]:
         """Note what the running cell registers; gives the names it registered before and does not any more."""
@@ -205,7 +212,7 @@ class Session:
         offered = self.toolkit if toolkit is None else toolkit
         cost = sum(estimate_tool_tokens(definition) for definition in offered.to_openai())
         panel = EventPanel(prompt, self.client, schema_tokens=cost, show=show or self.config.panel)
-        panel.on_decisions = self._resume_on_loop(panel)
+        panel.on_decisions = lambda decisions: self._resume(panel, decisions)
         return panel
 
     def approval(self, panel: EventPanel, policy: str | None = None) -> Any:
@@ -230,19 +237,17 @@ class Session:
             chat.toolkit = self.toolkit
             self.note_turn(before)
 
-    def _resume_on_loop(self, panel: EventPanel) -> Callable[[dict[str, Any]], None]:
-        """What the buttons of a paused run call: go on, on the kernel's loop, whatever thread the click came on."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # no loop, no clicks
-            return lambda decisions: None
+    def _resume(self, panel: EventPanel, decisions: dict[str, Any]) -> None:
+        """The buttons of a paused run were clicked: go on, on the kernel's loop, whatever thread the click came on."""
+        from .commands_core import resume_after_clicks
 
-        def resume(decisions: dict[str, Any]) -> None:
-            from .commands_core import resume_after_clicks
+        if self._loop is not None:
+            work = resume_after_clicks(self, panel, decisions)
+            self._resumed = asyncio.run_coroutine_threadsafe(work, self._loop)
 
-            asyncio.run_coroutine_threadsafe(resume_after_clicks(self, panel, decisions), loop)
-
-        return resume
+    def stop_resumed(self) -> bool:
+        """Stop the run that goes on since a button was clicked; False if there is none."""
+        return self._resumed is not None and self._resumed.cancel()
 
     # --- tools ----------------------------------------------------------------------------------------------------
 
