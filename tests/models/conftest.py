@@ -29,9 +29,15 @@ def measuring() -> ModuleType:
     return module
 
 
-def definition(name: str, description: str, required: list[str] | None = None, **properties: dict[str, Any]) -> dict[str, Any]:
+def definition(
+    name: str, description: str, required: list[str] | None = None, **properties: dict[str, Any]
+) -> dict[str, Any]:
     """A tool definition as a request holds it."""
-    schema = {"type": "object", "properties": properties, "required": list(properties) if required is None else required}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+    }
     return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
@@ -40,9 +46,17 @@ TOOLS = {
     "add": definition("add", "Add two numbers.", a=NUMBER, b=NUMBER),
     "subtract": definition("subtract", "Subtract b from a.", a=NUMBER, b=NUMBER),
     "multiply": definition("multiply", "Multiply two numbers.", a=NUMBER, b=NUMBER),
-    "get_weather": definition("get_weather", "Current weather for a city.", ["city"], city=TEXT, unit={"type": "string", "enum": ["celsius", "fahrenheit"]}),
+    "get_weather": definition(
+        "get_weather",
+        "Current weather for a city.",
+        ["city"],
+        city=TEXT,
+        unit={"type": "string", "enum": ["celsius", "fahrenheit"]},
+    ),
     "capital_city": definition("capital_city", "Capital city of a country.", country=TEXT),
-    "book_hotel": definition("book_hotel", "Book a hotel room.", city=TEXT, nights={"type": "integer", "description": "Number of nights"}),
+    "book_hotel": definition(
+        "book_hotel", "Book a hotel room.", city=TEXT, nights={"type": "integer", "description": "Number of nights"}
+    ),
     "translate": definition("translate", "Translate a text into another language.", text=TEXT, target_language=TEXT),
 }
 
@@ -73,12 +87,18 @@ class Rehearsal:
                 return made.text
             ids = [f"c{len(self.messages)}{at}" for at in range(len(made.calls))]
             entries = [
-                {"id": id_, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+                {
+                    "id": id_,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                }
                 for id_, call in zip(ids, made.calls, strict=True)
             ]
             self.messages.append({"role": "assistant", "content": None, "tool_calls": entries})
             for id_, call in zip(ids, made.calls, strict=True):
-                self.messages.append({"role": "tool", "tool_call_id": id_, "content": self.answer(call.name, call.arguments)})
+                self.messages.append(
+                    {"role": "tool", "tool_call_id": id_, "content": self.answer(call.name, call.arguments)}
+                )
         raise AssertionError(f"no answer after {round_ + 1} rounds")
 
     def calls(self) -> list[list[tuple[str, dict[str, Any]]]]:

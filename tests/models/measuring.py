@@ -1,8 +1,8 @@
 """How often the rehearsal model is right: the rules by which prompts are scored, for the tests and for people.
 
-    python tests/models/measuring.py                     the prompts of this repository
-    python tests/models/measuring.py bfcl [odd|even]     the public BFCL questions (pip install --no-deps bfcl-eval)
-    python tests/models/measuring.py bfcl odd -v         each miss in a line
+python tests/models/measuring.py                     the prompts of this repository
+python tests/models/measuring.py bfcl [odd|even]     the public BFCL questions (pip install --no-deps bfcl-eval)
+python tests/models/measuring.py bfcl odd -v         each miss in a line
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def fits(value: Any, accepted: list[Any]) -> bool:
     """Whether a value is one of those that count as right; objects are compared property by property, as BFCL does."""
     for one in accepted:
         if isinstance(value, Mapping) and isinstance(one, Mapping):
-            if all(fits(value.get(key, ""), inner if isinstance(inner, list) else [inner]) for key, inner in one.items()) and set(value) <= set(one):
+            if all(
+                fits(value.get(key, ""), inner if isinstance(inner, list) else [inner]) for key, inner in one.items()
+            ) and set(value) <= set(one):
                 return True
         elif _plain(value) == _plain(one) and type(_plain(value)) is type(_plain(one)):
             return True
@@ -73,7 +75,10 @@ def call_is_right(call: PlannedCall, name: str, right: Mapping[str, list[Any]]) 
     """The right tool with the right arguments: every given value accepted, every one left out allowed to be."""
     if call.name != name or not set(call.arguments) <= set(right):
         return False
-    return all(fits(call.arguments[key], accepted) if key in call.arguments else "" in accepted for key, accepted in right.items())
+    return all(
+        fits(call.arguments[key], accepted) if key in call.arguments else "" in accepted
+        for key, accepted in right.items()
+    )
 
 
 def is_right(calls: tuple[PlannedCall, ...], case: Case) -> bool:
@@ -100,13 +105,21 @@ def own_cases(file: str) -> list[Case]:
     sets = json.loads((PROMPTS / "tool_sets.json").read_text())
     rows = json.loads((PROMPTS / f"{file}.json").read_text())
     return [
-        Case(f"{file}-{at}", row["prompt"], sets[row["tools"]], [(call["name"], _accepted(call["arguments"])) for call in row["calls"]])
+        Case(
+            f"{file}-{at}",
+            row["prompt"],
+            sets[row["tools"]],
+            [(call["name"], _accepted(call["arguments"])) for call in row["calls"]],
+        )
         for at, row in enumerate(rows)
     ]
 
 
 def _accepted(arguments: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {key: value["one_of"] if isinstance(value, Mapping) and "one_of" in value else [value] for key, value in arguments.items()}
+    return {
+        key: value["one_of"] if isinstance(value, Mapping) and "one_of" in value else [value]
+        for key, value in arguments.items()
+    }
 
 
 def bfcl_folder() -> Path | None:
@@ -130,7 +143,10 @@ def bfcl_cases(category: str, half: str | None = None) -> list[Case]:
         if half and number % 2 != (half == "odd"):
             continue
         right = [(name, dict(arguments)) for truth in answers.get(row["id"], []) for name, arguments in truth.items()]
-        tools = [{"type": "function", "function": {**function, "parameters": json_schema(function["parameters"])}} for function in row["function"]]
+        tools = [
+            {"type": "function", "function": {**function, "parameters": json_schema(function["parameters"])}}
+            for function in row["function"]
+        ]
         cases.append(Case(row["id"], row["question"][0][-1]["content"], tools, right))
     return cases
 
@@ -150,7 +166,10 @@ def json_schema(schema: Any) -> Any:
         return [json_schema(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    return {key: _TYPES.get(value, value) if key == "type" and isinstance(value, str) else json_schema(value) for key, value in schema.items()}
+    return {
+        key: _TYPES.get(value, value) if key == "type" and isinstance(value, str) else json_schema(value)
+        for key, value in schema.items()
+    }
 
 
 def score(cases: list[Case]) -> tuple[float, float, list[tuple[Case, tuple[PlannedCall, ...]]]]:

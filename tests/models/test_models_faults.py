@@ -6,8 +6,24 @@ from typing import Any
 
 import pytest
 
-from toolnexus_nb.models.faults import FAULTS, list_faults, planned_faults, read_faults, round_of, with_faults, without_faults
-from toolnexus_nb.openai.errors import APIConnectionError, APIError, AuthenticationError, BadRequestError, RateLimitError, ServerError, StreamError
+from toolnexus_nb.models.faults import (
+    FAULTS,
+    list_faults,
+    planned_faults,
+    read_faults,
+    round_of,
+    with_faults,
+    without_faults,
+)
+from toolnexus_nb.openai.errors import (
+    APIConnectionError,
+    APIError,
+    AuthenticationError,
+    BadRequestError,
+    RateLimitError,
+    ServerError,
+    StreamError,
+)
 from toolnexus_nb.rounds.chat import Chat
 from toolnexus_nb.rounds.connectors import connect
 from toolnexus_nb.rounds.setup_error import SetupError
@@ -35,7 +51,9 @@ def test_a_run_survives(name: str, toolkit: Any, prompt: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "error"), FATAL.items())
-def test_a_run_ends_with_the_right_error_and_runs_no_tool(name: str, error: type[Exception], toolkit: Any, prompt: str) -> None:
+def test_a_run_ends_with_the_right_error_and_runs_no_tool(
+    name: str, error: type[Exception], toolkit: Any, prompt: str
+) -> None:
     chat = Chat(connect("rehearsal", faults=[name]), toolkit)
     with pytest.raises(error) as caught:
         chat.ask_sync(prompt)
@@ -67,12 +85,16 @@ def test_an_error_behind_200_is_an_error_and_may_be_tried_again(toolkit: Any, pr
         Chat(client, toolkit).ask_sync(prompt)
 
 
-@pytest.mark.parametrize("faults", ["args-cut@2, no-done", ["args-cut@2", "no-done"], {2: "args-cut", "1": ["no-done"]}])
+@pytest.mark.parametrize(
+    "faults", ["args-cut@2, no-done", ["args-cut@2", "no-done"], {2: "args-cut", "1": ["no-done"]}]
+)
 def test_faults_may_be_written_in_several_ways(faults: Any) -> None:
     assert {one.fault.name for one in read_faults(faults)} == {"args-cut", "no-done"}
 
 
-@pytest.mark.parametrize(("faults", "says"), [(["args-cutt"], "args-cut"), (["bogus"], "list_faults"), (["args-cut@soon"], "args-cut@2")])
+@pytest.mark.parametrize(
+    ("faults", "says"), [(["args-cutt"], "args-cut"), (["bogus"], "list_faults"), (["args-cut@soon"], "args-cut@2")]
+)
 def test_an_unknown_fault_is_one_sentence(faults: Any, says: str) -> None:
     with pytest.raises(SetupError, match=says):
         connect("rehearsal", faults=faults)
@@ -100,6 +122,12 @@ def test_each_fault_has_its_row_and_one_line() -> None:
 
 
 def test_rounds_are_counted_from_the_last_question() -> None:
-    messages: list[dict[str, Any]] = [{"role": "user"}, {"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}, {"role": "user"}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user"},
+        {"role": "assistant"},
+        {"role": "tool"},
+        {"role": "assistant"},
+        {"role": "user"},
+    ]
     assert round_of({"messages": messages}) == 1
     assert round_of({"messages": [*messages, {"role": "assistant"}, {"role": "tool"}]}) == 2

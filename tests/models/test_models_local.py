@@ -66,7 +66,15 @@ def test_a_forced_call_leaves_no_way_out(toolkit: Any) -> None:
     assert TALK not in [option["properties"]["name"]["const"] for option in schema["anyOf"]]
 
 
-@pytest.mark.parametrize(("text", "call"), [('{"name": "add", "arguments": {"a": 1}}', ("add", {"a": 1})), ('{"name": "talk", "arguments": {}}', None), ('{"name": "ad', None), ("[1]", None)])
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ('{"name": "add", "arguments": {"a": 1}}', ("add", {"a": 1})),
+        ('{"name": "talk", "arguments": {}}', None),
+        ('{"name": "ad', None),
+        ("[1]", None),
+    ],
+)
 def test_a_constrained_answer_is_read(text: str, call: Any) -> None:
     assert read_call(text) == call
 
@@ -74,7 +82,11 @@ def test_a_constrained_answer_is_read(text: str, call: Any) -> None:
 def test_results_are_told_without_tools() -> None:
     messages = [
         {"role": "user", "content": "weather?"},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": {"name": "get_weather", "arguments": "{}"}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "function": {"name": "get_weather", "arguments": "{}"}}],
+        },
         {"role": "tool", "tool_call_id": "a", "content": "sunny"},
         {"role": "tool", "tool_call_id": "b", "content": "warm"},
     ]
@@ -106,11 +118,13 @@ def test_it_answers_in_words(local: Any) -> None:
 
 @pytest.mark.local
 def test_it_calls_tools(local: Any, toolkit: Any) -> None:
-    prompts = {"What is the weather in Paris?": "get_weather", "weather in Oslo please": "get_weather", "add 3 and 4": "add", "What is 17 plus 25?": "add"}
-    right = 0
-    for prompt, name in prompts.items():
-        result = Chat(local, toolkit, max_tokens=40).ask_sync(prompt)
-        right += [(record.call.name, record.state) for record in result.calls] == [(name, "done")]
+    prompts = {
+        "What is the weather in Paris?": "get_weather",
+        "weather in Oslo please": "get_weather",
+        "add 3 and 4": "add",
+    }
+    replies = {prompt: local.complete_sync(prompt, toolkit).choices[0].message for prompt in prompts}
+    right = sum([call.name for call in replies[prompt].tool_calls or ()] == [name] for prompt, name in prompts.items())
     assert right >= 2  # a real model: rates, never texts
 
 
@@ -124,7 +138,11 @@ def test_it_listens_on_loopback_only_and_stops(request: pytest.FixtureRequest) -
     port = int(client.transport.server.address.split(":")[2].split("/")[0])
 
     def listening() -> list[str]:
-        return [one.laddr.ip for one in psutil.Process().net_connections() if one.status == "LISTEN" and one.laddr.port == port]
+        return [
+            one.laddr.ip
+            for one in psutil.Process().net_connections()
+            if one.status == "LISTEN" and one.laddr.port == port
+        ]
 
     assert listening() == ["127.0.0.1"]
     client.close_sync()

@@ -81,9 +81,17 @@ class Leaky:
         if self.error == "connection":
             raise APIConnectionError(f"could not connect with {KEY}")
         if self.error:
-            return BytesResponse(401, {"content-type": "application/json", "x-key": KEY}, [json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()])
+            return BytesResponse(
+                401,
+                {"content-type": "application/json", "x-key": KEY},
+                [json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()],
+            )
         chunk = {"choices": [{"index": 0, "delta": {"content": f"your key is {KEY}"}, "finish_reason": "stop"}]}
-        return BytesResponse(200, {"content-type": "text/event-stream", "x-key": KEY}, [b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"])
+        return BytesResponse(
+            200,
+            {"content-type": "text/event-stream", "x-key": KEY},
+            [b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"],
+        )
 
     async def aclose(self) -> None:
         pass
@@ -242,7 +250,9 @@ def spoiled(tape: Path, change: Any) -> str:
 
 
 def test_another_version(tape: Path) -> None:
-    assert "version 9" in spoiled(tape, lambda lines: [lines[0].replace('"recording": 1', '"recording": 9'), *lines[1:]])
+    assert "version 9" in spoiled(
+        tape, lambda lines: [lines[0].replace('"recording": 1', '"recording": 9'), *lines[1:]]
+    )
 
 
 def test_cut_off_in_a_line(tape: Path) -> None:

@@ -18,14 +18,21 @@ from toolnexus_nb.rounds.transport import TransportRequest
 def send(body: Any, *, pace: float = 0, method: str = "POST") -> tuple[int, bytes]:
     async def whole() -> tuple[int, bytes]:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        response = await RehearsalTransport(pace).send(TransportRequest(method, "http://x/v1/chat/completions", body=raw))
+        response = await RehearsalTransport(pace).send(
+            TransportRequest(method, "http://x/v1/chat/completions", body=raw)
+        )
         return response.status, b"".join([piece async for piece in response])
 
     return asyncio.run(whole())
 
 
 def test_a_stream_has_small_pieces_usage_and_an_end(toolkit: Any, prompt: str) -> None:
-    body = {"messages": [{"role": "user", "content": prompt}], "tools": toolkit.to_openai(), "stream": True, "stream_options": {"include_usage": True}}
+    body = {
+        "messages": [{"role": "user", "content": prompt}],
+        "tools": toolkit.to_openai(),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     status, raw = send(body)
     events = raw.decode().strip().split("\n\n")
     chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-1]]

@@ -70,7 +70,9 @@ def test_a_short_question_goes_on_with_the_last_call(rehearsal: Any) -> None:
     assert talk.calls() == [[("get_weather", {"city": "Rome", "unit": "celsius"})]]
 
 
-@pytest.mark.parametrize("prompt", ["Tell me a joke", "Who painted the Mona Lisa?", "Write a poem about Oslo", "Hello!", "Thanks!", "", "?"])
+@pytest.mark.parametrize(
+    "prompt", ["Tell me a joke", "Who painted the Mona Lisa?", "Write a poem about Oslo", "Hello!", "Thanks!", "", "?"]
+)
 def test_nothing_fits_and_it_says_so(rehearsal: Any, prompt: str) -> None:
     talk = rehearsal("add", "get_weather")
     answer = talk.ask(prompt)
@@ -98,7 +100,9 @@ def test_an_error_is_told(rehearsal: Any) -> None:
     ],
 )
 def test_an_error_that_says_how_is_mended_once(rehearsal: Any, error: str, mended: str) -> None:
-    talk = rehearsal("get_weather", answer=lambda name, arguments: error if arguments.get("unit") != mended else "12 degrees")
+    talk = rehearsal(
+        "get_weather", answer=lambda name, arguments: error if arguments.get("unit") != mended else "12 degrees"
+    )
     answer = talk.ask("weather in Oslo in celsius")
     assert talk.calls()[1] == [("get_weather", {"city": "Oslo", "unit": mended})]
     assert "12 degrees" in answer
@@ -116,8 +120,16 @@ def test_a_call_whose_arguments_never_arrived_is_made_again(rehearsal: Any) -> N
     del asked
     messages = [
         {"role": "user", "content": "weather in Oslo"},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}]},
-        {"role": "tool", "tool_call_id": "a", "content": "The arguments of get_weather could not be read, so it was not run"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "a",
+            "content": "The arguments of get_weather could not be read, so it was not run",
+        },
     ]
     talk = rehearsal("get_weather")
     talk.messages = messages
@@ -173,16 +185,26 @@ def test_the_system_message_may_say_what_day_it_is() -> None:
         "function": {
             "name": "list_events",
             "description": "List the events of a day.",
-            "parameters": {"type": "object", "properties": {"date": {"type": "string", "format": "date"}}, "required": ["date"]},
+            "parameters": {
+                "type": "object",
+                "properties": {"date": {"type": "string", "format": "date"}},
+                "required": ["date"],
+            },
         },
     }
-    messages = [{"role": "system", "content": "Today is 2030-01-01."}, {"role": "user", "content": "List the events of tomorrow"}]
+    messages = [
+        {"role": "system", "content": "Today is 2030-01-01."},
+        {"role": "user", "content": "List the events of tomorrow"},
+    ]
     assert plan({"messages": messages, "tools": [tool]}).calls[0].arguments == {"date": "2030-01-02"}
 
 
 def test_the_same_request_gives_the_same_plan_and_is_left_alone(rehearsal: Any) -> None:
     talk = rehearsal("add", "get_weather")
-    request = {"messages": [{"role": "user", "content": "What is 17 plus 25, and what is the weather in Oslo?"}], "tools": talk.tools}
+    request = {
+        "messages": [{"role": "user", "content": "What is 17 plus 25, and what is the weather in Oslo?"}],
+        "tools": talk.tools,
+    }
     before = copy.deepcopy(request)
     assert plan(request, TODAY) == plan(request, TODAY)
     assert request == before
@@ -193,9 +215,38 @@ def test_the_same_request_gives_the_same_plan_and_is_left_alone(rehearsal: Any) 
     [
         {},
         {"messages": None, "tools": None},
-        {"messages": ["x", {"role": "user"}, {"role": "tool", "content": "x"}], "tools": ["x", {}, {"function": {"name": 3}}]},
-        {"messages": [{"role": "user", "content": "x"}], "tools": [{"function": {"name": "f", "parameters": {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}}}}]},
-        {"messages": [{"role": "user", "content": "do f 1 x"}], "tools": [{"function": {"name": "f", "parameters": {"properties": {"a": True, "b": {"type": ["null", "integer"]}, "c": {"enum": []}}, "required": ["a", "zz"]}}}]},
+        {
+            "messages": ["x", {"role": "user"}, {"role": "tool", "content": "x"}],
+            "tools": ["x", {}, {"function": {"name": 3}}],
+        },
+        {
+            "messages": [{"role": "user", "content": "x"}],
+            "tools": [
+                {
+                    "function": {
+                        "name": "f",
+                        "parameters": {
+                            "properties": {"a": {"$ref": "#/$defs/A"}},
+                            "$defs": {"A": {"$ref": "#/$defs/A"}},
+                        },
+                    }
+                }
+            ],
+        },
+        {
+            "messages": [{"role": "user", "content": "do f 1 x"}],
+            "tools": [
+                {
+                    "function": {
+                        "name": "f",
+                        "parameters": {
+                            "properties": {"a": True, "b": {"type": ["null", "integer"]}, "c": {"enum": []}},
+                            "required": ["a", "zz"],
+                        },
+                    }
+                }
+            ],
+        },
     ],
 )
 def test_odd_requests_are_survived(request_: dict[str, Any]) -> None:
@@ -205,7 +256,17 @@ def test_odd_requests_are_survived(request_: dict[str, Any]) -> None:
 def test_one_of_fifty_tools_is_found_quickly(rehearsal: Any) -> None:
     import time
 
-    filler = [{"type": "function", "function": {"name": f"report_{n}", "description": f"Report number {n} of the archive.", "parameters": {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}}} for n in range(48)]
+    filler = [
+        {
+            "type": "function",
+            "function": {
+                "name": f"report_{n}",
+                "description": f"Report number {n} of the archive.",
+                "parameters": {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]},
+            },
+        }
+        for n in range(48)
+    ]
     talk = rehearsal("get_weather", "add")
     talk.tools = filler[:24] + talk.tools + filler[24:]
     started = time.perf_counter()

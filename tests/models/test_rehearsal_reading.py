@@ -62,7 +62,14 @@ def test_a_day_that_does_not_exist_is_no_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "time"), [("at 14:30", "14:30"), ("at 3pm", "15:00"), ("at 9:15 am", "09:15"), ("at noon", "12:00"), ("half past nine", "09:30")]
+    ("text", "time"),
+    [
+        ("at 14:30", "14:30"),
+        ("at 3pm", "15:00"),
+        ("at 9:15 am", "09:15"),
+        ("at noon", "12:00"),
+        ("half past nine", "09:30"),
+    ],
 )
 def test_times(text: str, time: str) -> None:
     assert found(text, "time") == [time]
@@ -101,7 +108,10 @@ def test_units_stand_with_their_numbers() -> None:
     ]
 
 
-@pytest.mark.parametrize(("one", "other"), [("calculating", "calculation"), ("cities", "city"), ("flights", "flight"), ("capitals", "capital")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("calculating", "calculation"), ("cities", "city"), ("flights", "flight"), ("capitals", "capital")],
+)
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
 
@@ -115,6 +125,9 @@ def test_identifiers_fall_into_words() -> None:
     assert split_name("getWeather_by-cityName2") == ["get", "weather", "by", "city", "name", "2"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "?!", "\ud800", "{}[]()", "'", '"' * 7, "a" * 20_000, "1" * 400, "[[[[[" * 50, "2026-99-99 25:99"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "?!", "\ud800", "{}[]()", "'", '"' * 7, "a" * 20_000, "1" * 400, "[[[[[" * 50, "2026-99-99 25:99"],
+)
 def test_any_text_can_be_read(text: str) -> None:
     read(text, TODAY)

@@ -26,7 +26,9 @@ CUT = "cut here"
 
 def calls_in(chunk: Chunk) -> list[dict[str, Any]]:
     """The tool-call pieces of a chunk."""
-    return [call for choice in chunk.get("choices") or () for call in (choice.get("delta") or {}).get("tool_calls") or ()]
+    return [
+        call for choice in chunk.get("choices") or () for call in (choice.get("delta") or {}).get("tool_calls") or ()
+    ]
 
 
 def finish_of(chunk: Chunk) -> str | None:
@@ -35,7 +37,10 @@ def finish_of(chunk: Chunk) -> str | None:
 
 
 def _with_delta(chunk: Chunk, delta: dict[str, Any], finish: str | None = None) -> Chunk:
-    return {**{k: v for k, v in chunk.items() if k != "usage"}, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return {
+        **{k: v for k, v in chunk.items() if k != "usage"},
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
 
 
 # --- tool calls, piece by piece
@@ -113,7 +118,10 @@ async def name_split(chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         half = len(name) // 2
         opening = {**calls[0], "function": {**calls[0]["function"], "name": name[:half]}}
         yield _with_delta(chunk, {"tool_calls": [opening]})
-        yield _with_delta(chunk, {"tool_calls": [{"index": calls[0].get("index", 0), "function": {"name": name[half:], "arguments": ""}}]})
+        yield _with_delta(
+            chunk,
+            {"tool_calls": [{"index": calls[0].get("index", 0), "function": {"name": name[half:], "arguments": ""}}]},
+        )
 
 
 async def whole_calls(chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
@@ -344,7 +352,9 @@ def rate_limit(request: TransportRequest) -> BytesResponse:
 
 def quota(request: TransportRequest) -> BytesResponse:
     """429 for a used-up quota: not worth another attempt."""
-    return _refusal(429, "You exceeded your current quota, please check your plan and billing details.", "insufficient_quota")
+    return _refusal(
+        429, "You exceeded your current quota, please check your plan and billing details.", "insufficient_quota"
+    )
 
 
 def wrong_key(request: TransportRequest) -> BytesResponse:

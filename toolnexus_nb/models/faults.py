@@ -54,12 +54,24 @@ FAULTS: dict[str, Fault] = {
         Fault("calls-whole", "A12", "each call comes whole, in one chunk", acts.calls_whole),
         Fault("ids-repeated", "A16", "two calls of one answer share their id", acts.ids_repeated),
         Fault("args-object", "A19", "arguments are an object, not text", acts.args_object),
-        Fault("calls-packed", "A27", "calls are packed into one multi_tool_use.parallel", acts.calls_packed, every_round=False),
+        Fault(
+            "calls-packed",
+            "A27",
+            "calls are packed into one multi_tool_use.parallel",
+            acts.calls_packed,
+            every_round=False,
+        ),
         Fault("first-chunk-empty", "B01", "the first chunk has no choices and an empty model", acts.first_chunk_empty),
         Fault("finish-stop", "B04", 'the finish reason of tool calls is "stop"', acts.finish_stop),
         Fault("finish-missing", "B07", "no finish reason is ever given", acts.finish_missing),
         Fault("args-cut", "B09", "the token limit cuts the arguments of a call", acts.args_cut, every_round=False),
-        Fault("args-cut-unsaid", "B10", "cut arguments, but the finish reason hides it", acts.args_cut_unsaid, every_round=False),
+        Fault(
+            "args-cut-unsaid",
+            "B10",
+            "cut arguments, but the finish reason hides it",
+            acts.args_cut_unsaid,
+            every_round=False,
+        ),
         Fault("content-parts", "B15", "text comes as lists of parts", acts.content_parts),
         Fault("reasoning-in-text", "C06", "thinking comes inside the text, in <think> tags", acts.reasoning_in_text),
         Fault("comments", "D01", "comment lines stand between the events", bytes=acts.comments),
@@ -67,19 +79,33 @@ FAULTS: dict[str, Fault] = {
         Fault("odd-pieces", "D05", "the bytes come three at a time", bytes=acts.odd_pieces),
         Fault("no-done", "D10", "the stream ends without [DONE]", bytes=acts.no_done),
         Fault("stream-cut", "D11", "the stream ends in the middle of the answer", acts.stream_cut, every_round=False),
-        Fault("connection-lost", "D13", "the connection breaks in the middle of the answer", acts.connection_lost, every_round=False),
+        Fault(
+            "connection-lost",
+            "D13",
+            "the connection breaks in the middle of the answer",
+            acts.connection_lost,
+            every_round=False,
+        ),
         Fault("not-streamed", "D15", "a stream is asked for and one JSON body comes"),
         Fault("error-in-stream", "E01", "an error comes after good chunks", acts.error_in_stream, every_round=False),
-        Fault("error-with-200", "E03", "HTTP says 200, the body says error", reply=acts.error_with_200, every_round=False),
-        Fault("error-list", "E06", "a 400 whose body is a list", reply=acts.error_list, every_round=False, lasting=True),
+        Fault(
+            "error-with-200", "E03", "HTTP says 200, the body says error", reply=acts.error_with_200, every_round=False
+        ),
+        Fault(
+            "error-list", "E06", "a 400 whose body is a list", reply=acts.error_list, every_round=False, lasting=True
+        ),
         Fault("bad-gateway", "E11", "a 502 with a page of HTML, once", reply=acts.bad_gateway, every_round=False),
-        Fault("wrong-key", "E07", "a 401: the key is not accepted", reply=acts.wrong_key, every_round=False, lasting=True),
+        Fault(
+            "wrong-key", "E07", "a 401: the key is not accepted", reply=acts.wrong_key, every_round=False, lasting=True
+        ),
         Fault("usage-everywhere", "F02", "every chunk brings a usage that grows", acts.usage_everywhere),
         Fault("usage-missing", "F05", "no usage is reported", acts.usage_missing),
         Fault("args-broken", "G01", "arguments are no valid JSON", acts.args_broken, every_round=False),
         Fault("args-fenced", "G02", "arguments stand in a code fence", acts.args_fenced, every_round=False),
         Fault("args-encoded-twice", "G05", "arguments are JSON text inside JSON text", acts.args_encoded_twice),
-        Fault("name-unknown", "G08", "the model calls a tool that does not exist", acts.name_unknown, every_round=False),
+        Fault(
+            "name-unknown", "G08", "the model calls a tool that does not exist", acts.name_unknown, every_round=False
+        ),
         Fault("name-prefixed", "G09", 'the name of a tool comes as "functions.NAME"', acts.name_prefixed),
         Fault("rate-limit", "K01", "a 429 with Retry-After, once", reply=acts.rate_limit, every_round=False),
         Fault("quota", "K04", "a 429 for a used-up quota", reply=acts.quota, every_round=False, lasting=True),
@@ -124,7 +150,9 @@ def _planned(text: str, round_: int | None) -> Planned:
     if name not in FAULTS:
         near = difflib.get_close_matches(name, FAULTS, n=2)
         guess = f"; did you mean {' or '.join(near)}?" if near else ";"
-        raise SetupError(f'no fault is called "{name}"{guess} list_faults() and %toolnexus faults list all {len(FAULTS)}')
+        raise SetupError(
+            f'no fault is called "{name}"{guess} list_faults() and %toolnexus faults list all {len(FAULTS)}'
+        )
     if where and where != "all" and not where.isdigit():
         raise SetupError(f'"{text}" names no round: write {name}@2, or {name}@all')
     if where:
@@ -164,7 +192,9 @@ class FaultyTransport:
 
     async def _whole(self, request: TransportRequest) -> TransportResponse:
         body = {key: value for key, value in request.json().items() if key not in ("stream", "stream_options")}
-        plain = TransportRequest("POST", request.url, request.headers, json.dumps(body).encode(), False, request.timeout)
+        plain = TransportRequest(
+            "POST", request.url, request.headers, json.dumps(body).encode(), False, request.timeout
+        )
         return await self.inner.send(plain)
 
 
@@ -236,7 +266,9 @@ def with_faults(client: Client | None = None, faults: Any = None, **options: Any
     Raises SetupError for an unknown fault, and without a client: faults are no model of their own.
     """
     if client is None:
-        raise SetupError('faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus faults args-cut')
+        raise SetupError(
+            'faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus faults args-cut'
+        )
     inner = without_faults(client)
     planned = read_faults(faults) if faults else []
     if not planned:
@@ -252,7 +284,9 @@ def without_faults(client: Client) -> Client:
         return client
     inner = client.transport.inner
     plain = client.with_transport(lambda _: inner)
-    plain.notes_for_display = tuple(note for note in client.notes_for_display if not note.startswith("faults switched on"))
+    plain.notes_for_display = tuple(
+        note for note in client.notes_for_display if not note.startswith("faults switched on")
+    )
     return plain
 
 
@@ -261,4 +295,13 @@ def planned_faults(client: Client) -> list[Planned]:
     return list(client.transport.planned) if isinstance(client.transport, FaultyTransport) else []
 
 
-__all__ = ["FAULTS", "Fault", "FaultyTransport", "list_faults", "planned_faults", "read_faults", "with_faults", "without_faults"]
+__all__ = [
+    "FAULTS",
+    "Fault",
+    "FaultyTransport",
+    "list_faults",
+    "planned_faults",
+    "read_faults",
+    "with_faults",
+    "without_faults",
+]

@@ -23,7 +23,20 @@ from ..rounds.client import Client
 from ..rounds.setup_error import SetupError
 from ..rounds.transport import BytesResponse, TransportRequest
 from ..tools.background import in_thread
-from .speaking import DONE, JSON_HEADERS, SSE_HEADERS, Spoken, SpokenCall, Voice, argument_pieces, call_id, completion, error_body, event, model_list
+from .speaking import (
+    DONE,
+    JSON_HEADERS,
+    SSE_HEADERS,
+    Spoken,
+    SpokenCall,
+    Voice,
+    argument_pieces,
+    call_id,
+    completion,
+    error_body,
+    event,
+    model_list,
+)
 from .usage import estimated_usage
 
 Generate = Callable[..., Any]
@@ -60,10 +73,16 @@ class InProcessTransport:
 
     async def _call(self, body: dict[str, Any]) -> Any:
         given = arguments_for(self.generate, body)
-        if inspect.iscoroutinefunction(self.generate) or inspect.isasyncgenfunction(self.generate) or inspect.isgeneratorfunction(self.generate):
+        if (
+            inspect.iscoroutinefunction(self.generate)
+            or inspect.isasyncgenfunction(self.generate)
+            or inspect.isgeneratorfunction(self.generate)
+        ):
             result = self.generate(**given) if isinstance(given, dict) else self.generate(*given)
         else:
-            result = await in_thread(lambda: self.generate(**given) if isinstance(given, dict) else self.generate(*given), label=self.name)
+            result = await in_thread(
+                lambda: self.generate(**given) if isinstance(given, dict) else self.generate(*given), label=self.name
+            )
         return await result if inspect.isawaitable(result) else result
 
     async def _speak(self, answer: Any, body: dict[str, Any]) -> AsyncIterator[bytes]:
@@ -111,12 +130,17 @@ def arguments_for(generate: Generate, body: Mapping[str, Any]) -> dict[str, Any]
         return [values["messages"]]
     named = [p for p in parameters if p.name in _GIVEN and p.kind is not p.VAR_POSITIONAL]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return {**{k: v for k, v in body.items() if k not in ("messages", "tools", "stream", "stream_options")}, **values}
+        return {
+            **{k: v for k, v in body.items() if k not in ("messages", "tools", "stream", "stream_options")},
+            **values,
+        }
     needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if named and all(p in named for p in needed) and all(p.kind is not p.POSITIONAL_ONLY for p in named):
         return {p.name: values[p.name] for p in named}
     if len(needed) > 2:
-        raise SetupError(f"{_name_of(generate)} must take messages, or messages and tools; it wants {', '.join(p.name for p in needed)}")
+        raise SetupError(
+            f"{_name_of(generate)} must take messages, or messages and tools; it wants {', '.join(p.name for p in needed)}"
+        )
     return [values["messages"], values["tools"]][: max(1, len(needed))]
 
 
@@ -158,7 +182,9 @@ def _spoken(pieces: Iterable[Any], body: Mapping[str, Any], *, first_call: int =
                     name, arguments, given = _entry(entry)
                     calls.append(_call(name, arguments, given, first_call + len(calls), seed))
     said = " ".join([*text, *reasoning, *(f"{call.name} {call.arguments}" for call in calls)])
-    return Spoken("".join(text), "".join(reasoning), tuple(calls), usage if usage is not None else estimated_usage(body, said))
+    return Spoken(
+        "".join(text), "".join(reasoning), tuple(calls), usage if usage is not None else estimated_usage(body, said)
+    )
 
 
 def _entry(entry: Any) -> tuple[str, Any, str | None]:
@@ -176,13 +202,15 @@ def _call(name: str, arguments: Any, given: str | None, position: int, seed: int
 
 def _as_mapping(value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
-        if "choices" in value and value["choices"]:
+        if value.get("choices"):
             return {**_as_mapping(value["choices"][0].get("message") or {}), "usage": value.get("usage")}
         return value
     for dump in ("model_dump_wire", "model_dump"):
         if hasattr(value, dump):
             return _as_mapping(getattr(value, dump)())
-    raise TypeError(f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a message as a dict")
+    raise TypeError(
+        f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a message as a dict"
+    )
 
 
 def _deltas(spoken: Spoken, first: int) -> Iterable[dict[str, Any]]:
@@ -191,7 +219,11 @@ def _deltas(spoken: Spoken, first: int) -> Iterable[dict[str, Any]]:
     if spoken.text:
         yield {"content": spoken.text}
     for index, call in enumerate(spoken.calls, start=first):
-        yield {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}]}
+        yield {
+            "tool_calls": [
+                {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+            ]
+        }
         for piece in argument_pieces(call.arguments):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
@@ -213,7 +245,9 @@ def _name_of(generate: Generate) -> str:
 def connect(model: str | None = None, argument: Generate | str | None = None, **options: Any) -> Client:
     """A client whose model is the function `argument`. `model`: the name it goes by, its own name by default."""
     if not callable(argument):
-        raise SetupError("in_process needs a function: tn.connect(generate), where generate(messages, tools) gives text or calls")
+        raise SetupError(
+            "in_process needs a function: tn.connect(generate), where generate(messages, tools) gives text or calls"
+        )
     name = model or _name_of(argument)
     return Client(
         base_url="http://in-process.invalid/v1",

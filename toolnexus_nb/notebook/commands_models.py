@@ -30,7 +30,9 @@ def _connector_names(session: Session, words: Sequence[str]) -> Iterable[str]:
 
 @command("connect", summary="choose the model: a name, an address, a recording", complete=_connector_names)
 @magic_arguments()
-@argument("target", nargs="?", help="a name (bare `connect` lists them), an address, recorded:FILE, or a function's name")
+@argument(
+    "target", nargs="?", help="a name (bare `connect` lists them), an address, recorded:FILE, or a function's name"
+)
 @argument("--model", help="the model to ask")
 @argument("--ask-key", action="store_true", help="type the key into a hidden field; it is not kept in the notebook")
 @argument("--pace", type=float, help="how fast a model without a key speaks: 1 like a person, 0 at once")

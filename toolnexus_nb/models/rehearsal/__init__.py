@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from ..._lazy import lazy
 
-_NAMES = {name: module for module, names in {"planner": "Plan PlannedCall plan", "transport": "RehearsalTransport connect"}.items() for name in names.split()}
+_NAMES = {
+    name: module
+    for module, names in {"planner": "Plan PlannedCall plan", "transport": "RehearsalTransport connect"}.items()
+    for name in names.split()
+}
 
-__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)  # noqa: PLE0605
+__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)

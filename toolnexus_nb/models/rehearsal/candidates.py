@@ -1,5 +1,6 @@
 """What in a prompt could be the value of one parameter, and how likely. One function per kind of parameter."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import re
@@ -16,11 +17,17 @@ from .reading import Reading, Token
 from .words import best_kin, kinship, stem, text_words, worth
 
 IMPOSSIBLE = -9.0
-_MONEY = frozenset("price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split())
+_MONEY = frozenset(
+    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split()
+)
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
 _COUNTS = frozenset("count limit num number top n max results quantity many size amount".split())
-_LANDMARKS = frozenset("rainforest airport park river island university street district valley beach station mountain lake desert coast".split())
-_MATH = re.compile(r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)*")
+_LANDMARKS = frozenset(
+    "rainforest airport park river island university street district valley beach station mountain lake desert coast".split()
+)
+_MATH = re.compile(
+    r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)*"
+)
 
 
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
@@ -91,7 +98,14 @@ def _numbers(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         elif isinstance(value, int) and 1900 <= value <= 2100 and not unit:
             score -= 0.3
         yield Candidate(parameter, value, frozenset({at}), score)
-    clock = {"year": ("date", 0), "month": ("date", 1), "hour": ("time", 0), "hours": ("time", 0), "minute": ("time", 1), "minutes": ("time", 1)}
+    clock = {
+        "year": ("date", 0),
+        "month": ("date", 1),
+        "hour": ("time", 0),
+        "hours": ("time", 0),
+        "minute": ("time", 1),
+        "minutes": ("time", 1),
+    }
     kind, part = next((clock[word] for word in parameter.words if word in clock), ("", 0))
     for token in reading.of(kind) if kind and parameter.kind == "integer" else ():
         yield Candidate(parameter, int(re.split(r"[-:]", token.value)[part]), frozenset(), 0.6)
@@ -102,12 +116,18 @@ def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
     token = reading.tokens[at]
     after = [one for one in reading.tokens[at + 1 : at + 3] if one.kind == "word"]
     before = reading.tokens[at - 1].lower if at else ""
-    things = next((one.lower for one in after if one.lower.endswith("s") and one.lower not in STOP and one.lower not in UNITS), "")
+    things = next(
+        (one.lower for one in after if one.lower.endswith("s") and one.lower not in STOP and one.lower not in UNITS), ""
+    )
     if _COUNTS & set(parameter.words) and parameter.kind == "integer":
-        return 1.7 if things or before in ("top", "first", "last", "next") or (after and after[0].lower == "of") else 0.0
+        return (
+            1.7 if things or before in ("top", "first", "last", "next") or (after and after[0].lower == "of") else 0.0
+        )
     if not things or token.unit or not token.text.isalpha() or things in parameter.words:
         return 0.0
-    return -4.0 if any(word + "s" == things for word in parameter.words) else -2.5  # "two charges" says how many, not how large
+    return (
+        -4.0 if any(word + "s" == things for word in parameter.words) else -2.5
+    )  # "two charges" says how many, not how large
 
 
 def _scaled(parameter: Parameter, token: Token, value: float) -> float:
@@ -115,7 +135,10 @@ def _scaled(parameter: Parameter, token: Token, value: float) -> float:
     if token.unit != "percent" or parameter.kind != "number":
         return value
     said = f"{parameter.name} {parameter.description}".lower()
-    if ("percent" in said or "%" in said) and "decimal" not in said or not _RATES & {*parameter.words, *text_words(parameter.description)}:
+    if (("percent" in said or "%" in said) and "decimal" not in said) or not _RATES & {
+        *parameter.words,
+        *text_words(parameter.description),
+    }:
         return value
     return round(value / 100, 10)
 
@@ -124,7 +147,14 @@ def _scaled(parameter: Parameter, token: Token, value: float) -> float:
 
 
 def _booleans(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
-    own = frozenset(s for s in parameter.name_stems if s not in {stem(w) for w in ("is", "get", "include", "only", "with", "show", "use", "has", "return", "allow", "enable")})
+    own = frozenset(
+        s
+        for s in parameter.name_stems
+        if s
+        not in {
+            stem(w) for w in ("is", "get", "include", "only", "with", "show", "use", "has", "return", "allow", "enable")
+        }
+    )
     switch = bool(set(parameter.words) & {"on", "enabled", "state", "active", "power", "enable", "off", "status"})
     for at, token in enumerate(reading.tokens):
         if token.kind not in ("word", "name"):
@@ -132,7 +162,16 @@ def _booleans(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         before = [other.lower for other in reading.tokens[max(at - 3, 0) : at]]
         if switch and token.lower in ("off", "disable", "deactivate"):
             yield Candidate(parameter, "off" in parameter.words, frozenset({at}), 2.5)
-        elif switch and token.lower in ("on", "enable", "activate", "up") and (at == 0 or reading.tokens[at - 1].lower in ("turn", "switch", "put", "be", "is") or token.lower != "on" or _turned(reading)):
+        elif (
+            switch
+            and token.lower in ("on", "enable", "activate", "up")
+            and (
+                at == 0
+                or reading.tokens[at - 1].lower in ("turn", "switch", "put", "be", "is")
+                or token.lower != "on"
+                or _turned(reading)
+            )
+        ):
             yield Candidate(parameter, "off" not in parameter.words, frozenset({at}), 2.0)
         elif any(kinship(token.stem, other) >= 1.0 for other in own):
             denied = any(word in FALSE_WORDS for word in before)
@@ -155,7 +194,10 @@ def _choices(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
     """Enum values named in the prompt, whatever their case, plural or spelling of spaces; a number among them by its value."""
     stems = [token.stem for token in reading.tokens]
     flat = {
-        at: [stem(part) for part in (re.split(r"[\s-]+", token.lower) if token.kind != "date" else _WEEKDAY.findall(token.lower))]
+        at: [
+            stem(part)
+            for part in (re.split(r"[\s-]+", token.lower) if token.kind != "date" else _WEEKDAY.findall(token.lower))
+        ]
         for at, token in enumerate(reading.tokens)
     }
     for choice in parameter.choices:
@@ -210,7 +252,9 @@ def _arrays(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
     kind = item.kind if item else "string"
     for at, token in enumerate(reading.tokens):
         if token.kind == "list" and isinstance(token.value, list):
-            yield Candidate(parameter, _as_items(token.value, kind), frozenset({at}), 2.0 + cue(reading, at, at + 1, parameter))
+            yield Candidate(
+                parameter, _as_items(token.value, kind), frozenset({at}), 2.0 + cue(reading, at, at + 1, parameter)
+            )
     if item is not None and item.choices:
         named = list(_choices(item, reading))
         if named:
@@ -218,7 +262,9 @@ def _arrays(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
             yield Candidate(parameter, [found.value for found in named], tokens, max(found.score for found in named))
         return
     if kind == "array":
-        lists = [at for at, token in enumerate(reading.tokens) if token.kind == "list" and isinstance(token.value, list)]
+        lists = [
+            at for at, token in enumerate(reading.tokens) if token.kind == "list" and isinstance(token.value, list)
+        ]
         if len(lists) > 1:
             yield Candidate(parameter, [reading.tokens[at].value for at in lists], frozenset(lists), 2.5)
         return
@@ -229,7 +275,9 @@ def _arrays(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         scored = [found for found in candidates(item, reading.slice(at, at + 1), _NO_OFFER) if found.tokens]
         if not scored or token.kind == "word":
             continue
-        run = [other for other in companions(reading, at) if candidates(item, reading.slice(other, other + 1), _NO_OFFER)]
+        run = [
+            other for other in companions(reading, at) if candidates(item, reading.slice(other, other + 1), _NO_OFFER)
+        ]
         seen.update(run)
         values = [candidates(item, reading.slice(other, other + 1), _NO_OFFER)[0].value for other in run]
         score = scored[0].score + cue(reading, run[0], run[-1] + 1, parameter) + preposition(reading, run[0], parameter)
@@ -272,7 +320,9 @@ def _strings(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[C
             score += 2.0
         if token.kind == "name" and set(token.lower.split()) & set(parameter.words):
             score += 1.5  # "Premier League" is a league
-        elif token.kind == "name" and all(best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split()):
+        elif token.kind == "name" and all(
+            best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split()
+        ):
             score -= 1.2  # "DNA" of a tool about DNA
         score += cue(reading, at, at + 1, parameter) + preposition(reading, at, parameter)
         yield Candidate(parameter, value, taken, score)
@@ -284,11 +334,19 @@ def _exampled(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         return
     for example in parameter.examples:
         words = _choice_words(example)
-        if not words or all(word in STOP for word in example.lower().split()) or (len(words) == 1 and worth(example) < 1):
+        if (
+            not words
+            or all(word in STOP for word in example.lower().split())
+            or (len(words) == 1 and worth(example) < 1)
+        ):
             continue
         for at in range(len(reading.tokens) - len(words) + 1):
             run = reading.tokens[at : at + len(words)]
-            if len(example) > 2 and [token.stem for token in run] == words and all(token.kind in ("word", "name") for token in run):
+            if (
+                len(example) > 2
+                and [token.stem for token in run] == words
+                and all(token.kind in ("word", "name") for token in run)
+            ):
                 yield Candidate(parameter, example, frozenset(range(at, at + len(words))), 2.2)
                 break
 
@@ -314,7 +372,9 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     if role in ("email", "url", "date", "time", "datetime", "unit", "currency"):
         return IMPOSSIBLE
     if kind == "quote":
-        return {"text": 2.0, "query": 1.8, "path": 1.0, "id": 1.2, "place": 0.6, "country": 0.4, "language": -0.5}.get(role, 1.5)
+        return {"text": 2.0, "query": 1.8, "path": 1.0, "id": 1.2, "place": 0.6, "country": 0.4, "language": -0.5}.get(
+            role, 1.5
+        )
     lower = token.lower
     if role in ("place", "country") and lower in LANGUAGES:
         return -0.5  # "Chinese food" is no place
@@ -361,8 +421,17 @@ def _value(parameter: Parameter, role: str, reading: Reading, at: int, offer: Of
     if token.kind == "name" and role in ("place", "country"):
         after = reading.tokens[at + 1 : at + 3]
         region = len(after) == 2 and after[0].text == "," and after[1].kind == "name"
-        split = any(other.role == "country" or set(other.words) & {"state"} for other in offer.parameters if other is not parameter)
-        if region and role == "place" and not split and (_is_region(after[1].text, token.lower) and not _listed(reading, at + 2)):
+        split = any(
+            other.role == "country" or set(other.words) & {"state"}
+            for other in offer.parameters
+            if other is not parameter
+        )
+        if (
+            region
+            and role == "place"
+            and not split
+            and (_is_region(after[1].text, token.lower) and not _listed(reading, at + 2))
+        ):
             return f"{token.text}, {after[1].text}", frozenset({at, at + 1, at + 2})
         inside = _place_in(token.text, COUNTRIES if role == "country" else PLACES)
         if inside and " of " in token.text:
@@ -381,8 +450,17 @@ def _name_end(reading: Reading, at: int, role: str, offer: Offer) -> int:
     end = at + 1
     while end < len(reading.tokens):
         token = reading.tokens[end]
-        plain = token.kind == "word" and worth(token.lower) >= 1 and token.lower not in OPENERS and not token.lower.endswith(("ing", "ed"))
-        if not plain or (role == "place" and token.lower not in _LANDMARKS) or best_kin(token.stem, offer.told_stems | offer.parameter_stems) >= 0.7:
+        plain = (
+            token.kind == "word"
+            and worth(token.lower) >= 1
+            and token.lower not in OPENERS
+            and not token.lower.endswith(("ing", "ed"))
+        )
+        if (
+            not plain
+            or (role == "place" and token.lower not in _LANDMARKS)
+            or best_kin(token.stem, offer.told_stems | offer.parameter_stems) >= 0.7
+        ):
             break
         end += 1
     return end
@@ -391,7 +469,11 @@ def _name_end(reading: Reading, at: int, role: str, offer: Offer) -> int:
 def _is_region(name: str, city: str) -> bool:
     if re.fullmatch(r"[A-Z]{2}", name):
         return True
-    return name.lower() in COUNTRIES | STATES and city not in COUNTRIES and (name.lower() not in CITIES or name.lower() in COUNTRIES)
+    return (
+        name.lower() in COUNTRIES | STATES
+        and city not in COUNTRIES
+        and (name.lower() not in CITIES or name.lower() in COUNTRIES)
+    )
 
 
 def _listed(reading: Reading, at: int) -> bool:
@@ -415,14 +497,27 @@ def _dictionary(parameter: Parameter, reading: Reading, role: str) -> Iterator[C
             value = CURRENCIES[word.split(" ")[-1]]
         elif role == "currency" and token.kind == "number" and token.text[:1] in CURRENCIES:
             value, measured = CURRENCIES[token.text[0]], True
-        elif role == "unit" and token.kind in ("word", "name") and word in UNITS and (len(word) > 2 or measured or (before is not None and before.lower in ("to", "in", "into"))):
+        elif (
+            role == "unit"
+            and token.kind in ("word", "name")
+            and word in UNITS
+            and (len(word) > 2 or measured or (before is not None and before.lower in ("to", "in", "into")))
+        ):
             value = token.text
-        elif role == "unit" and token.kind == "number" and token.unit and token.text[-1:].isalpha() and token.text[:1].isdigit():
+        elif (
+            role == "unit"
+            and token.kind == "number"
+            and token.unit
+            and token.text[-1:].isalpha()
+            and token.text[:1].isdigit()
+        ):
             value, measured = re.sub(r"^[\d.,\s]+", "", token.text), True
         if value is None:
             continue
         score = 1.5 + preposition(reading, at, parameter) + 0.4 * cue(reading, at, at + 1, parameter)
-        aimed = before is not None and before.lower in ("to", "into", "in") or "many" in reading.lower_words and not measured
+        aimed = (before is not None and before.lower in ("to", "into", "in")) or (
+            "many" in reading.lower_words and not measured
+        )
         if source:
             score += 1.2 if measured else (-0.6 if aimed else 0.0)
         if target:
@@ -442,7 +537,9 @@ def _mathematics(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         if len(text) < 3 or not re.search(r"[-+*/^=]", text):
             continue
         taken = frozenset(
-            at for at, token in enumerate(reading.tokens) if token.start >= begin + found.start() and token.end <= begin + found.end()
+            at
+            for at, token in enumerate(reading.tokens)
+            if token.start >= begin + found.start() and token.end <= begin + found.end()
         )
         yield Candidate(parameter, text, taken, 5.0)
 
@@ -451,7 +548,11 @@ def _date_and_time(parameter: Parameter, reading: Reading) -> Iterator[Candidate
     for at, token in enumerate(reading.tokens):
         if token.kind != "date":
             continue
-        near = [other for other in range(max(at - 3, 0), min(at + 4, len(reading.tokens))) if reading.tokens[other].kind == "time"]
+        near = [
+            other
+            for other in range(max(at - 3, 0), min(at + 4, len(reading.tokens)))
+            if reading.tokens[other].kind == "time"
+        ]
         clock = reading.tokens[near[0]].value if near else "00:00"
         taken = frozenset({at, *near[:1]})
         yield Candidate(parameter, f"{token.value}T{clock}:00", taken, 3.0 + cue(reading, at, at + 1, parameter))

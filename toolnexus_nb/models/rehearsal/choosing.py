@@ -1,5 +1,6 @@
 """Which tool a clause asks for, and whether it asks for any: a wrong call is worse than none."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -41,11 +42,15 @@ def match(offer: Offer, reading: Reading) -> Match:
     filled = fill(offer, reading)
     said = reading.stems
     named = _share([(max(worth(word), 0.1), best_kin(stem(word), said)) for word in offer.name_words])
-    told = _share([(1.0, best_kin(word, said)) for word in offer.description_stems if worth(word) >= 1], otherwise=named)
+    told = _share(
+        [(1.0, best_kin(word, said)) for word in offer.description_stems if worth(word) >= 1], otherwise=named
+    )
     explained: list[tuple[float, float]] = []
     heard: list[str] = []
     for at, token in enumerate(reading.tokens):
-        if token.kind == "name" and any(best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split() if worth(part) >= 1):
+        if token.kind == "name" and any(
+            best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split() if worth(part) >= 1
+        ):
             heard.append(token.text)
         if token.kind != "word" or not worth(token.lower):
             continue
@@ -61,7 +66,15 @@ def match(offer: Offer, reading: Reading) -> Match:
     telling = _telling(filled, reading)
     heard += telling
     idle = _idle_share(filled, reading)
-    score = 0.27 * named + 0.27 * told + 0.1 * covered + 0.12 * evidence + 0.3 * sure + (0.1 if telling else 0.0) - 0.1 * idle
+    score = (
+        0.27 * named
+        + 0.27 * told
+        + 0.1 * covered
+        + 0.12 * evidence
+        + 0.3 * sure
+        + (0.1 if telling else 0.0)
+        - 0.1 * idle
+    )
     score += 0.1 * _same_verb(offer, reading)
     if named < 0.3 and not telling:
         score -= 0.5 * (0.3 - named)  # much of a description fits many tools; a name fits few
@@ -78,7 +91,14 @@ def _share(weighed: list[tuple[float, float]], otherwise: float = 0.0) -> float:
 
 def _same_verb(offer: Offer, reading: Reading) -> bool:
     """Whether the prompt opens with the very verb the tool's name opens with: "search for toys" and search_products."""
-    verb = next((token.stem for token in reading.tokens if token.kind == "word" and token.lower in OPENERS and token.lower not in STOP), "")
+    verb = next(
+        (
+            token.stem
+            for token in reading.tokens
+            if token.kind == "word" and token.lower in OPENERS and token.lower not in STOP
+        ),
+        "",
+    )
     return bool(offer.name_words) and verb == stem(offer.name_words[0]) and offer.name_words[0] not in _GENERAL_VERBS
 
 
@@ -87,7 +107,9 @@ def _telling(filled: Filled, reading: Reading) -> list[str]:
     return [
         reading.tokens[min(source)].text
         for parameter in filled.offer.required
-        if parameter.role in _TELLING and filled.scores.get(parameter.name, 0.0) >= 2 and (source := filled.sources.get(parameter.name))
+        if parameter.role in _TELLING
+        and filled.scores.get(parameter.name, 0.0) >= 2
+        and (source := filled.sources.get(parameter.name))
     ]
 
 
@@ -101,7 +123,14 @@ def _sureness(filled: Filled) -> float:
     required = filled.offer.required
     if not required:
         return 1.0
-    sure = {parameter.name: 0.0 if parameter in filled.missing else 0.7 if filled.scores.get(parameter.name, 1.0) < 0.5 else 1.0 for parameter in required}
+    sure = {
+        parameter.name: 0.0
+        if parameter in filled.missing
+        else 0.7
+        if filled.scores.get(parameter.name, 1.0) < 0.5
+        else 1.0
+        for parameter in required
+    }
     return sum(sure.values()) / len(required)
 
 

@@ -41,7 +41,11 @@ def _together(found: list[Clause], reading: Reading) -> list[Clause]:
     for clause in found:
         before = joined[-1] if joined else None
         if before is not None and before.match.offer.name == clause.match.offer.name:
-            tokens = [t for t in reading.tokens if before.reading.tokens[0].start <= t.start <= clause.reading.tokens[-1].start]
+            tokens = [
+                t
+                for t in reading.tokens
+                if before.reading.tokens[0].start <= t.start <= clause.reading.tokens[-1].start
+            ]
             both = Reading(reading.text, tokens)
             joined[-1] = Clause(both, match(clause.match.offer, both))
         else:

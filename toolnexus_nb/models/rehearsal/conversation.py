@@ -68,7 +68,9 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping) and part.get("text"))
+        return "\n".join(
+            str(part.get("text", "")) for part in content if isinstance(part, Mapping) and part.get("text")
+        )
     return ""
 
 
@@ -110,7 +112,11 @@ def _calls(tool_calls: Any) -> list[Call]:
             continue
         arguments = function.get("arguments")
         parsed = as_json(arguments) if isinstance(arguments, str) else arguments
-        calls.append(Call(str(function.get("name") or ""), parsed if isinstance(parsed, dict) else {}, str(entry.get("id") or "")))
+        calls.append(
+            Call(
+                str(function.get("name") or ""), parsed if isinstance(parsed, dict) else {}, str(entry.get("id") or "")
+            )
+        )
     return calls
 
 

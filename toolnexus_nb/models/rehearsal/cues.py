@@ -1,5 +1,6 @@
 """Where a value stands in a prompt, and which parameter its neighbours speak for."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import re
@@ -12,7 +13,9 @@ from .words import kinship, worth
 VALUES = frozenset(("name", "number", "quote", "date", "time", "email", "url", "path", "list", "id"))
 
 # Words that may stand between a parameter's name and its value without parting them.
-_LINKS = frozenset("of is are was be the a an as to = : equal equals equalling being value set at with its about around".split())
+_LINKS = frozenset(
+    "of is are was be the a an as to = : equal equals equalling being value set at with its about around".split()
+)
 _JOINTS = frozenset(("and", "or", "&", "plus", "as", "well"))
 
 
@@ -56,7 +59,8 @@ def respective(reading: Reading, parameters: list[Parameter]) -> dict[str, int]:
         places = [
             at
             for at, token in enumerate(reading.tokens)
-            if token.kind == "word" and any(kinship(token.stem, own) == 1 for own in parameter.name_stems if not weak(own))
+            if token.kind == "word"
+            and any(kinship(token.stem, own) == 1 for own in parameter.name_stems if not weak(own))
         ]
         if places:
             said[parameter.name] = places[0]
@@ -64,7 +68,9 @@ def respective(reading: Reading, parameters: list[Parameter]) -> dict[str, int]:
     if len(names) < 2 or len(set(said.values())) < len(names):
         return {}
     after = [at for at, token in enumerate(reading.tokens) if token.kind == "number" and at > said[names[-1]]]
-    if any(reading.tokens[at].kind == "number" for at in range(said[names[0]], said[names[-1]])) or len(after) < len(names):
+    if any(reading.tokens[at].kind == "number" for at in range(said[names[0]], said[names[-1]])) or len(after) < len(
+        names
+    ):
         return {}
     run = [at for at in companions(reading, after[0]) if at >= after[0]]
     return dict(zip(names, run, strict=False)) if len(run) >= len(names) else {}
@@ -88,7 +94,13 @@ def _beside(reading: Reading, start: int, end: int, stems: frozenset[str]) -> fl
     far = 0.0
     for at in range(end, min(end + 4, len(reading.tokens))):
         token = reading.tokens[at]
-        if token.kind in VALUES or token.kind == "mark" or token.lower in _JOINTS or token.lower in PREPOSITIONS or far > 2:
+        if (
+            token.kind in VALUES
+            or token.kind == "mark"
+            or token.lower in _JOINTS
+            or token.lower in PREPOSITIONS
+            or far > 2
+        ):
             break
         near = _nearness(token, stems)
         if near >= 0.7:
@@ -128,9 +140,18 @@ def companions(reading: Reading, at: int) -> list[int]:
             nxt = here + step
             joined = False
             while 0 <= nxt < len(reading.tokens) and _parts_values(reading, nxt, kind):
-                joined = joined or reading.tokens[nxt].text == "," or reading.tokens[nxt].lower in ("and", "or", "&", "versus", "vs")
+                joined = (
+                    joined
+                    or reading.tokens[nxt].text == ","
+                    or reading.tokens[nxt].lower in ("and", "or", "&", "versus", "vs")
+                )
                 nxt += step
-            if not (0 <= nxt < len(reading.tokens)) or reading.tokens[nxt].kind != kind or not joined or abs(nxt - here) > 5:
+            if (
+                not (0 <= nxt < len(reading.tokens))
+                or reading.tokens[nxt].kind != kind
+                or not joined
+                or abs(nxt - here) > 5
+            ):
                 break
             run.append(nxt)
             here = nxt
@@ -139,7 +160,24 @@ def companions(reading: Reading, at: int) -> list[int]:
 
 def _parts_values(reading: Reading, at: int, kind: str) -> bool:
     token = reading.tokens[at]
-    if token.text == "," or token.lower in ("and", "or", "&", "as", "well", "versus", "vs", "also", "then", "the", "in", "of", "for", "from", "at", "to"):
+    if token.text == "," or token.lower in (
+        "and",
+        "or",
+        "&",
+        "as",
+        "well",
+        "versus",
+        "vs",
+        "also",
+        "then",
+        "the",
+        "in",
+        "of",
+        "for",
+        "from",
+        "at",
+        "to",
+    ):
         return True
     # "4 seconds and 10 seconds", "five meters, 6 meters"
     return kind == "number" and token.kind == "word" and at > 0 and reading.tokens[at - 1].kind == "number"

@@ -1,5 +1,6 @@
 """Days and times as people say them, found in a text: "tomorrow", "next Friday", "3 January 2027", "half past nine"."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import re
@@ -18,7 +19,9 @@ _MONTHS = {
 }
 _DAYS = {
     name: number
-    for number, names in enumerate("monday mon|tuesday tue tues|wednesday wed|thursday thu thurs|friday fri|saturday sat|sunday sun".split("|"))
+    for number, names in enumerate(
+        "monday mon|tuesday tue tues|wednesday wed|thursday thu thurs|friday fri|saturday sat|sunday sun".split("|")
+    )
     for name in names.split()
 }
 _MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
@@ -98,7 +101,10 @@ _DATE_FORMS = tuple(
         (rf"\b(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?\b", _calendar_day),
         (rf"\b{_MONTH}\s*(?:the\s+)?{_DAY}(?:,?\s+{_YEAR})?\b(?!:)", _calendar_day),
         (r"\b(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)\b", _relative_day),
-        (r"\b(?:today|tonight|tomorrow|yesterday|next week|last week|(?:this|next) weekend|next month)\b", _relative_day),
+        (
+            r"\b(?:today|tonight|tomorrow|yesterday|next week|last week|(?:this|next) weekend|next month)\b",
+            _relative_day,
+        ),
         (rf"\b(?:(?P<which>next|this|coming|last|on)\s+)?{_WEEKDAY}\b", _named_day),
         (rf"\bin\s+{_COUNT}\s+(?P<span>day|week|fortnight)s?\b", _days_away),
         (rf"\b{_COUNT}\s+(?P<span>day|week|fortnight)s?\s+(?:from\s+(?:now|today)|ago)\b", _days_away),
@@ -108,7 +114,9 @@ _TIME = re.compile(
     r"\b(?P<hour>[0-2]?\d)(?::(?P<minute>[0-5]\d))?(?::[0-5]\d)?\s*(?P<half>[ap]\.?m\b\.?)"
     r"|\b(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)\b"
     r"|\b(?P<word>noon|midday|midnight)\b"
-    r"|\b(?P<past>half past|quarter past|quarter to)\s+(?P<base>\d{1,2}|" + "|".join([*_SMALL, "eleven", "twelve"]) + r")\b"
+    r"|\b(?P<past>half past|quarter past|quarter to)\s+(?P<base>\d{1,2}|"
+    + "|".join([*_SMALL, "eleven", "twelve"])
+    + r")\b"
     r"|(?<=\bat )(?P<clock>\d{1,2})(?:\s+o['’]?clock)\b",
     re.IGNORECASE,
 )
@@ -157,7 +165,9 @@ def in_format(day: str, description: str) -> str:
     """An ISO day in the form a description asks for ("MM/DD/YYYY"); ISO where it asks for nothing."""
     description = re.sub(
         r"\b(month|day|year)([-/.])(month|day|year)\2(month|day|year)\b",
-        lambda said: said[2].join({"month": "MM", "day": "DD", "year": "YYYY"}[part.lower()] for part in (said[1], said[3], said[4])),
+        lambda said: said[2].join(
+            {"month": "MM", "day": "DD", "year": "YYYY"}[part.lower()] for part in (said[1], said[3], said[4])
+        ),
         description,
         flags=re.IGNORECASE,
     )

@@ -82,13 +82,19 @@ def _assign(filled: Filled, found: list[Candidate], offer: Offer) -> None:
 
 def _respectively(found: list[Candidate], offer: Offer, reading: Reading) -> list[Candidate]:
     """Numbers that are listed after the names of their parameters go to them in that order."""
-    right = respective(reading, [parameter for parameter in offer.parameters if parameter.kind in ("number", "integer")])
-    return [replace(one, score=one.score + 4) if one.tokens == {right.get(one.parameter.name)} else one for one in found]
+    right = respective(
+        reading, [parameter for parameter in offer.parameters if parameter.kind in ("number", "integer")]
+    )
+    return [
+        replace(one, score=one.score + 4) if one.tokens == {right.get(one.parameter.name)} else one for one in found
+    ]
 
 
 def _swapped(found: list[Candidate], offer: Offer, reading: Reading) -> list[Candidate]:
     """ "9 from 40": where a tool takes two numbers a and b as "a - b", the one after "from" comes first."""
-    numbers = [parameter for parameter in offer.parameters if parameter.kind in ("number", "integer") and parameter.required]
+    numbers = [
+        parameter for parameter in offer.parameters if parameter.kind in ("number", "integer") and parameter.required
+    ]
     if len(numbers) != 2:
         return found
     subtracts = any(kinship(s, stem("subtract")) >= 0.7 for s in offer.name_stems)
@@ -130,7 +136,12 @@ def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
         if parameter.name in filled.arguments or not parameter.required or parameter.choices:
             continue
         text = parameter.kind == "string" and parameter.role in (*_FREE_TEXT, "place", "country")
-        words = parameter.kind == "array" and parameter.items is not None and parameter.items.kind == "string" and not parameter.items.choices
+        words = (
+            parameter.kind == "array"
+            and parameter.items is not None
+            and parameter.items.kind == "string"
+            and not parameter.items.choices
+        )
         if not text and not words:
             continue
         runs = leftovers(parameter, offer, reading, filled.used)

@@ -53,7 +53,9 @@ def _completed(before: Turn, turn: Turn, offers: list[Offer], today: date) -> li
         if not found.missing:
             order = [p.name for p in step.offer.parameters]
             arguments = {**step.arguments, **found.arguments}
-            completed.append(replace(step, arguments=dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing=()))
+            completed.append(
+                replace(step, arguments=dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing=())
+            )
     return completed
 
 
@@ -79,7 +81,12 @@ def varied(offer: Offer, last: Call, reading: Reading) -> list[Step]:
     return [
         Step(
             offer,
-            dict(sorted({**last.arguments, **{k: v for k, v in step.arguments.items() if k in filled.arguments}}.items(), key=lambda i: order.index(i[0]) if i[0] in order else 99)),
+            dict(
+                sorted(
+                    {**last.arguments, **{k: v for k, v in step.arguments.items() if k in filled.arguments}}.items(),
+                    key=lambda i: order.index(i[0]) if i[0] in order else 99,
+                )
+            ),
             (),
             found,
         )
@@ -92,7 +99,8 @@ def _only_said(filled: Filled, offer: Offer, reading: Reading) -> Filled:
     solid = {
         parameter.name
         for parameter in offer.parameters
-        if parameter.name in filled.arguments and any(one.value == filled.arguments[parameter.name] for one in candidates(parameter, reading, offer))
+        if parameter.name in filled.arguments
+        and any(one.value == filled.arguments[parameter.name] for one in candidates(parameter, reading, offer))
     }
     return Filled(
         offer,

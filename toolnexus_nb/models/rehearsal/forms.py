@@ -31,7 +31,13 @@ def formatted(response_format: Any, text: str, reading: Reading, calls: Sequence
 
 
 def _results(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    return [{"tool": call.name, "result": as_json(call.result or "") if as_json(call.result or "") is not None else call.result} for call in calls]
+    return [
+        {
+            "tool": call.name,
+            "result": as_json(call.result or "") if as_json(call.result or "") is not None else call.result,
+        }
+        for call in calls
+    ]
 
 
 def _shaped(parameter: Parameter, text: str, reading: Reading, calls: Sequence[Call]) -> Any:
@@ -58,7 +64,12 @@ def _from_results(parameter: Parameter, calls: Sequence[Call]) -> Any:
         value = as_json(call.result or "")
         if isinstance(value, Mapping) and parameter.name in value:
             return value[parameter.name]
-    if parameter.words and parameter.words[-1] in ("result", "answer", "value", "sum", "total", "output") and calls and not calls[-1].failed:
+    if (
+        parameter.words
+        and parameter.words[-1] in ("result", "answer", "value", "sum", "total", "output")
+        and calls
+        and not calls[-1].failed
+    ):
         return value_from(calls[-1], parameter)
     return None
 

@@ -35,7 +35,9 @@ def _idle(offer: Offer, reading: Reading, used: frozenset[int]) -> list[int]:
     return [
         at
         for at, token in enumerate(reading.tokens)
-        if token.kind in VALUES and at not in used and not _speaks_of(offer, token.lower.split() if token.kind == "name" else [])
+        if token.kind in VALUES
+        and at not in used
+        and not _speaks_of(offer, token.lower.split() if token.kind == "name" else [])
     ]
 
 
@@ -64,7 +66,10 @@ def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
         return [dict(filled.arguments)], frozenset(used)
     pairwise = "respectively" in reading.lower_words and len({len(values) for values in lists.values()}) == 1
     combined = zip(*lists.values(), strict=True) if pairwise else itertools.product(*lists.values())
-    rows = [_ordered(offer, {**filled.arguments, **dict(zip(lists, row, strict=True))}) for row in itertools.islice(combined, MOST_CALLS)]
+    rows = [
+        _ordered(offer, {**filled.arguments, **dict(zip(lists, row, strict=True))})
+        for row in itertools.islice(combined, MOST_CALLS)
+    ]
     return rows, frozenset(used)
 
 
@@ -80,7 +85,11 @@ def _pairs(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
         return None
     first = min(min(filled.sources[name]) for name in takers)
     run = companions(reading, first)
-    if len(run) <= len(takers) or len(run) % len(takers) or not all(filled.sources[name] <= set(run) for name in takers):
+    if (
+        len(run) <= len(takers)
+        or len(run) % len(takers)
+        or not all(filled.sources[name] <= set(run) for name in takers)
+    ):
         return None
     order = sorted(takers, key=lambda name: min(filled.sources[name]))
     values = [reading.tokens[at].value for at in run]
@@ -96,9 +105,17 @@ def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Ite
     source = filled.sources[parameter.name]
     chosen = filled.arguments[parameter.name]
     if parameter.choices:
-        said = {one.value: min(one.tokens) for one in candidates(parameter, reading, filled.offer) if one.tokens and one.score >= 2}
+        said = {
+            one.value: min(one.tokens)
+            for one in candidates(parameter, reading, filled.offer)
+            if one.tokens and one.score >= 2
+        }
         places = sorted((at, value) for value, at in said.items())
-        if chosen in said and len(said) > 1 and all(_joined(reading, a, b) for (a, _), (b, _) in itertools.pairwise(places)):
+        if (
+            chosen in said
+            and len(said) > 1
+            and all(_joined(reading, a, b) for (a, _), (b, _) in itertools.pairwise(places))
+        ):
             yield from ((value, at) for at, value in places)
         return
     at = min(source)
@@ -107,7 +124,11 @@ def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Ite
         if position == at:
             yield chosen, at
         elif position not in others and position not in source:
-            fitting = [one for one in candidates(parameter, reading, filled.offer) if min(one.tokens, default=-1) == position and one.score >= 0]
+            fitting = [
+                one
+                for one in candidates(parameter, reading, filled.offer)
+                if min(one.tokens, default=-1) == position and one.score >= 0
+            ]
             if fitting:
                 yield fitting[0].value, position
 
@@ -173,5 +194,7 @@ def _begins_anew(offer: Offer, reading: Reading, start: int, begin: int, end: in
         return False
     piece = _said(fill(offer, reading.slice(begin, end)))
     changed = any(piece.get(name) != before[name] for name in piece if name in before)
-    left_over = len(_idle(offer, reading.slice(start, end), after.used)) - len(_idle(offer, reading.slice(start, begin), fill(offer, reading.slice(start, begin)).used))
+    left_over = len(_idle(offer, reading.slice(start, end), after.used)) - len(
+        _idle(offer, reading.slice(start, begin), fill(offer, reading.slice(start, begin)).used)
+    )
     return changed and left_over > 0

@@ -3,6 +3,7 @@
 Groups say which words mean nearly the same when somebody asks for a tool. A word may stand in several groups.
 """
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 # Words that carry no meaning of their own when a tool is chosen.
@@ -247,18 +248,24 @@ GROUPS: tuple[str, ...] = (
 )
 
 # Beginnings and ends of things people say when they point back at a result.
-POINTING = frozenset("it that this result results answer them sum product total difference quotient outcome output value".split())
+POINTING = frozenset(
+    "it that this result results answer them sum product total difference quotient outcome output value".split()
+)
 
 # What comes right before a value, and the parameters it usually feeds.
 PREPOSITIONS: dict[str, frozenset[str]] = {
     "from": frozenset("from origin source start departure begin since sender input initial old first base".split()),
-    "to": frozenset("to destination target end arrival until recipient receiver final output new second language".split()),
+    "to": frozenset(
+        "to destination target end arrival until recipient receiver final output new second language".split()
+    ),
     "into": frozenset("to target language destination output".split()),
     "in": frozenset("in city location place country region state language area room unit year where currency".split()),
     "at": frozenset("at location place time start venue rate price address company school restaurant".split()),
     "on": frozenset("on date day platform topic subject device time".split()),
     "by": frozenset("by author artist divisor creator director painter composer factor sort deadline".split()),
-    "for": frozenset("for query topic subject person customer user company city item name duration stock species".split()),
+    "for": frozenset(
+        "for query topic subject person customer user company city item name duration stock species".split()
+    ),
     "of": frozenset("of".split()),
     "about": frozenset("about topic query subject message keyword".split()),
     "with": frozenset("with attendee participant person ingredient include guest".split()),
@@ -286,15 +293,30 @@ COLORS = frozenset(
 )
 
 TRUE_WORDS = frozenset("yes true on enable enabled include included including with only turn_on activate".split())
-FALSE_WORDS = frozenset("no false off disable disabled without exclude excluded excluding not don't skip never deactivate".split())
+FALSE_WORDS = frozenset(
+    "no false off disable disabled without exclude excluded excluding not don't skip never deactivate".split()
+)
 
 NUMBER_WORDS: dict[str, int] = {
-    **{w: n for n, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())},
+    **{
+        w: n
+        for n, w in enumerate(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+        )
+    },
     **{w: 10 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)},
     "dozen": 12,
 }
-SCALES: dict[str, int] = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 10**12}
-ORDINALS: dict[str, int] = {w: n for n, w in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1)}
+SCALES: dict[str, int] = {
+    "hundred": 100,
+    "thousand": 1_000,
+    "million": 1_000_000,
+    "billion": 1_000_000_000,
+    "trillion": 10**12,
+}
+ORDINALS: dict[str, int] = {
+    w: n for n, w in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1)
+}
 
 # Units as people write them -> one name. Used to hold a number and a parameter against each other.
 UNITS: dict[str, str] = {

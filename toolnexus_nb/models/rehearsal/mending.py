@@ -23,7 +23,9 @@ def mend(offer: Offer, call: Call, reading: Reading) -> dict[str, Any] | None:
     error = call.result or ""
     arguments = dict(call.arguments)
     for key in list(arguments):
-        unexpected = re.search(rf"(?:unexpected|unknown|additional|extra)[^.\n]*\b{re.escape(key)}\b", error, re.IGNORECASE)
+        unexpected = re.search(
+            rf"(?:unexpected|unknown|additional|extra)[^.\n]*\b{re.escape(key)}\b", error, re.IGNORECASE
+        )
         if unexpected and key not in {parameter.name for parameter in offer.parameters}:
             del arguments[key]
     for parameter in _named(offer, error, arguments):
@@ -37,7 +39,11 @@ def mend(offer: Offer, call: Call, reading: Reading) -> dict[str, Any] | None:
 def _named(offer: Offer, error: str, arguments: dict[str, Any]) -> list[Parameter]:
     """The parameters an error speaks of: by name, or by their value; all of them when it names none."""
     spoken = [p for p in offer.parameters if re.search(rf"\b{re.escape(p.name)}\b", error)]
-    quoted = [p for p in offer.parameters if p.name in arguments and len(str(arguments[p.name])) > 1 and str(arguments[p.name]) in error]
+    quoted = [
+        p
+        for p in offer.parameters
+        if p.name in arguments and len(str(arguments[p.name])) > 1 and str(arguments[p.name]) in error
+    ]
     return spoken or quoted or [p for p in offer.parameters if p.name in arguments]
 
 
@@ -55,7 +61,11 @@ def _better(parameter: Parameter, value: Any, error: str, reading: Reading, offe
             if chosen != str(value):
                 return chosen
     instead = _INSTEAD.search(error)
-    if instead and instead["word"] != str(value) and difflib.SequenceMatcher(None, instead["word"].lower(), str(value).lower()).ratio() > 0.5:
+    if (
+        instead
+        and instead["word"] != str(value)
+        and difflib.SequenceMatcher(None, instead["word"].lower(), str(value).lower()).ratio() > 0.5
+    ):
         return instead["word"]
     return _other_type(value, error)
 
@@ -73,7 +83,10 @@ def _offered(error: str) -> list[str]:
 def _other_type(value: Any, error: str) -> Any:
     """The same value in the type the error asks for."""
     said = error.lower()
-    wants = re.search(r"(?:expected|must be|should be|input should be|is not of type|needs?)\D{0,20}\b(integer|number|float|string|array|list|boolean)\b", said)
+    wants = re.search(
+        r"(?:expected|must be|should be|input should be|is not of type|needs?)\D{0,20}\b(integer|number|float|string|array|list|boolean)\b",
+        said,
+    )
     if wants is None:
         return None
     kind = wants[1]

@@ -11,7 +11,16 @@ from typing import Any
 from .lexicon import UNITS
 from .words import split_name, stem, text_words, worth
 
-_TYPES = {"int": "integer", "float": "number", "double": "number", "str": "string", "bool": "boolean", "dict": "object", "list": "array", "tuple": "array"}
+_TYPES = {
+    "int": "integer",
+    "float": "number",
+    "double": "number",
+    "str": "string",
+    "bool": "boolean",
+    "dict": "object",
+    "list": "array",
+    "tuple": "array",
+}
 
 # What a string parameter holds, told by its name or description. The first that fits wins.
 _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
@@ -77,26 +86,33 @@ class Parameter:
         """What a string here stands for; "" when nothing tells."""
         if self.format in ("email", "date", "time", "date-time", "uri", "uri-reference"):
             return {"uri": "url", "uri-reference": "url", "date-time": "datetime"}.get(self.format, self.format)
-        words = self.words[:-1] if self.words[-1:] == ["name"] and len(self.words) > 1 else self.words
-        for word in reversed(words):  # the last word of a name is its head: departure_date is a date
-            for role, words in _ROLES:
-                if word in words or word.removesuffix("s") in words:
+        own = self.words[:-1] if self.words[-1:] == ["name"] and len(self.words) > 1 else self.words
+        for word in reversed(own):  # the last word of a name is its head: departure_date is a date
+            for role, known in _ROLES:
+                if word in known or word.removesuffix("s") in known:
                     return role
         described = text_words(self.description.split("(")[0].split("e.g")[0])[:8]
-        for role, words in _ROLES[:-2]:
-            if any(word in words for word in described):
+        for role, known in _ROLES[:-2]:
+            if any(word in known for word in described):
                 return role
         return ""
-
 
     @cached_property
     def examples(self) -> tuple[str, ...]:
         """Values its description gives as examples: "such as oil, acrylic", "'summary' or 'detailed'"."""
         quoted = re.findall(r"(?<!\w)['\"]([\w][\w &+-]{1,30})['\"](?!\w)", self.description)
-        listed = re.search(r"(?:e\.?g\.?,?|such as|like|for example|i\.e\.?,?|can be|options?:?|either)\s+([^.()]+)", self.description, re.IGNORECASE)
+        listed = re.search(
+            r"(?:e\.?g\.?,?|such as|like|for example|i\.e\.?,?|can be|options?:?|either)\s+([^.()]+)",
+            self.description,
+            re.IGNORECASE,
+        )
         plain = re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", listed[1]) if listed else []
         named = [part.strip(" '\"") for part in (*quoted, *plain)]
-        return tuple(dict.fromkeys(part for part in named if part and len(part.split()) <= 3 and part.lower() not in ("etc", "etc.")))
+        return tuple(
+            dict.fromkeys(
+                part for part in named if part and len(part.split()) <= 3 and part.lower() not in ("etc", "etc.")
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -152,7 +168,9 @@ def _resolve(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[st
             target = target.get(part, {}) if isinstance(target, Mapping) else {}
         return {**_resolve(target, root, depth + 1), **{k: v for k, v in schema.items() if k != "$ref"}}
     for key in ("anyOf", "oneOf", "allOf"):
-        options = [option for option in schema.get(key, ()) if isinstance(option, Mapping) and option.get("type") != "null"]
+        options = [
+            option for option in schema.get(key, ()) if isinstance(option, Mapping) and option.get("type") != "null"
+        ]
         if options:
             return {**_resolve(options[0], root, depth + 1), **{k: v for k, v in schema.items() if k != key}}
     return schema
@@ -182,7 +200,9 @@ def read_parameter(name: str, schema: Any, *, required: bool, root: Mapping[str,
         format=str(schema.get("format") or ""),
         minimum=_bound(schema, "minimum", "exclusiveMinimum"),
         maximum=_bound(schema, "maximum", "exclusiveMaximum"),
-        items=read_parameter(name, schema.get("items") or {}, required=True, root=root) if _kind(schema) == "array" else None,
+        items=read_parameter(name, schema.get("items") or {}, required=True, root=root)
+        if _kind(schema) == "array"
+        else None,
         properties=tuple(read_parameter(key, value, required=key in wanted, root=root) for key, value in nested.items())
         if isinstance(nested, Mapping)
         else (),
@@ -191,7 +211,14 @@ def read_parameter(name: str, schema: Any, *, required: bool, root: Mapping[str,
 
 
 def _bound(schema: Mapping[str, Any], *keys: str) -> float | None:
-    return next((float(schema[key]) for key in keys if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool)), None)
+    return next(
+        (
+            float(schema[key])
+            for key in keys
+            if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool)
+        ),
+        None,
+    )
 
 
 def read_offers(tools: Any) -> list[Offer]:

@@ -1,5 +1,6 @@
 """Free text as a value: what is left of a prompt when the words that ask for the tool are taken away."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ _BORDERS = frozenset(
     " regarding concerning has have had does do did".split()
 )
 _ENDS = frozenset("under below until due before after within per using via".split())
-_LEADS = frozenset("for about of on to regarding concerning titled called named saying that says the a an some any my me us our your please".split())
+_LEADS = frozenset(
+    "for about of on to regarding concerning titled called named saying that says the a an some any my me us our your please".split()
+)
 _CALLED = frozenset("called named titled entitled saying says reading labelled labeled".split())
 _WHOLE = frozenset(("text", "query"))
 
@@ -62,10 +65,13 @@ def leftovers(parameter: Parameter, offer: Offer, reading: Reading, used: frozen
     for at in range(len(reading.tokens) + 1):
         if at < len(reading.tokens) and at not in used and not _breaks(reading.tokens[at]):
             continue
-        found.extend(_long(parameter, offer, reading, begin, at) if whole else _phrases(parameter, offer, reading, begin, at))
+        found.extend(
+            _long(parameter, offer, reading, begin, at) if whole else _phrases(parameter, offer, reading, begin, at)
+        )
         begin = at + 1
     runs = [
-        Candidate(parameter, _said(reading, start, end), frozenset(range(start, end)), min(2.0, score)) for score, start, end in found
+        Candidate(parameter, _said(reading, start, end), frozenset(range(start, end)), min(2.0, score))
+        for score, start, end in found
     ]
     return sorted(runs, key=lambda one: (-one.score, min(one.tokens)))
 
@@ -83,7 +89,9 @@ def _asks(token: Token, offer: Offer) -> bool:
     return best_kin(token.stem, offer.name_stems) >= 0.7
 
 
-def _long(parameter: Parameter, offer: Offer, reading: Reading, begin: int, end: int) -> Iterator[tuple[float, int, int]]:
+def _long(
+    parameter: Parameter, offer: Offer, reading: Reading, begin: int, end: int
+) -> Iterator[tuple[float, int, int]]:
     """The text inside tokens begin..end: from the first word that says something, cut at "under", "until"."""
     tokens = reading.tokens
     start = begin
@@ -104,7 +112,12 @@ def _long(parameter: Parameter, offer: Offer, reading: Reading, begin: int, end:
 def _leads_in(tokens: list[Token], at: int, begin: int, offer: Offer, parameter: Parameter) -> bool:
     """Whether a word still belongs to the asking. After "to" a verb is what is to be done: "remind me to call Bob"."""
     token = tokens[at]
-    if at > begin and tokens[at - 1].lower == "to" and token.lower in OPENERS and best_kin(token.stem, offer.name_stems) < 0.7:
+    if (
+        at > begin
+        and tokens[at - 1].lower == "to"
+        and token.lower in OPENERS
+        and best_kin(token.stem, offer.name_stems) < 0.7
+    ):
         return False
     return _asks(token, offer) or token.lower in _LEADS or _names_it(token, parameter)
 
@@ -116,12 +129,18 @@ def _cut_where(offer: Offer, reading: Reading, start: int, stop: int) -> int:
         if tokens[at].lower not in ("to", "in", "on", "into", "from"):
             continue
         rest = [token for token in tokens[at + 1 : stop] if token.kind == "word" and worth(token.lower) > 0]
-        if rest and all(best_kin(token.stem, offer.told_stems) >= 0.7 for token in rest) and not any(t.kind in VALUES for t in tokens[at:stop]):
+        if (
+            rest
+            and all(best_kin(token.stem, offer.told_stems) >= 0.7 for token in rest)
+            and not any(t.kind in VALUES for t in tokens[at:stop])
+        ):
             return at
     return stop
 
 
-def _phrases(parameter: Parameter, offer: Offer, reading: Reading, begin: int, end: int) -> Iterator[tuple[float, int, int]]:
+def _phrases(
+    parameter: Parameter, offer: Offer, reading: Reading, begin: int, end: int
+) -> Iterator[tuple[float, int, int]]:
     """The phrases between prepositions inside tokens begin..end, each worth what the tool does not say of itself."""
     tokens = reading.tokens
     start = begin
@@ -129,7 +148,9 @@ def _phrases(parameter: Parameter, offer: Offer, reading: Reading, begin: int, e
         if at < end and tokens[at].lower not in _BORDERS:
             continue
         first, last = start, at
-        while first < last and (tokens[first].lower in STOP or tokens[first].lower in OPENERS or _names_it(tokens[first], parameter)):
+        while first < last and (
+            tokens[first].lower in STOP or tokens[first].lower in OPENERS or _names_it(tokens[first], parameter)
+        ):
             first += 1
         while last > first and (tokens[last - 1].kind == "mark" or tokens[last - 1].lower in STOP):
             last -= 1
@@ -138,7 +159,9 @@ def _phrases(parameter: Parameter, offer: Offer, reading: Reading, begin: int, e
         inside = tokens[first:last]
         if not inside or all(token.lower in POINTING for token in inside):
             continue
-        new = sum((worth(t.lower) if t.kind == "word" else 1.0) for t in inside if best_kin(t.stem, offer.told_stems) < 0.7) / len(inside)
+        new = sum(
+            (worth(t.lower) if t.kind == "word" else 1.0) for t in inside if best_kin(t.stem, offer.told_stems) < 0.7
+        ) / len(inside)
         if new >= 0.2:
             yield min(new, 1.0) + (0.4 if lead in ("of", "for", "about", "like", "in", "on") else 0.0), first, last
 

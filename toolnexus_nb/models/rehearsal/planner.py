@@ -22,7 +22,6 @@ from .reading import Reading, read
 from .resolving import value_from
 from .steps import Earlier, Step
 
-
 _UNREAD = re.compile(r"could not be read|not valid JSON|invalid JSON|cut off|parse", re.IGNORECASE)
 """How an error says that arguments never arrived: then the same call is made again."""
 
@@ -71,7 +70,9 @@ def plan(request: Mapping[str, Any], today: date | None = None) -> Plan:
     choice = request.get("tool_choice")
     offers = [] if choice == "none" else read_offers(request.get("tools"))
     reading = read(conversation.turn.prompt, day)
-    steps = steps_for(conversation, offers, reading, day, _insisted(choice, offers) if not conversation.turn.calls else None)
+    steps = steps_for(
+        conversation, offers, reading, day, _insisted(choice, offers) if not conversation.turn.calls else None
+    )
     progress = _laid_over(steps, conversation.turn.calls)
     calls, why = _next_calls(progress, reading)
     if request.get("parallel_tool_calls") is False:
@@ -80,7 +81,10 @@ def plan(request: Mapping[str, Any], today: date | None = None) -> Plan:
         return Plan(_thoughts(conversation, progress, why), "", tuple(calls))
     text = _closing(conversation, progress, offers)
     shaped = formatted(request.get("response_format"), text, reading, conversation.turn.calls)
-    return Plan("" if conversation.turn.calls else _thoughts(conversation, progress, why), shaped if shaped is not None else text)
+    return Plan(
+        "" if conversation.turn.calls else _thoughts(conversation, progress, why),
+        shaped if shaped is not None else text,
+    )
 
 
 def _insisted(choice: Any, offers: list[Offer]) -> list[Offer] | None:
@@ -169,7 +173,11 @@ def _thoughts(conversation: Conversation, progress: list[_Progress], why: list[s
     missing = next((one.step for one in progress if one.step.missing), None)
     if missing is not None and not why:
         text = f"{missing.offer.name} fits, but not everything it needs was said"
-    return f"{text[:1].upper() if not text.startswith(tuple(one.step.offer.name for one in progress)) else text[:1]}{text[1:]}." if text else ""
+    return (
+        f"{text[:1].upper() if not text.startswith(tuple(one.step.offer.name for one in progress)) else text[:1]}{text[1:]}."
+        if text
+        else ""
+    )
 
 
 def _closing(conversation: Conversation, progress: list[_Progress], offers: list[Offer]) -> str:
@@ -179,7 +187,11 @@ def _closing(conversation: Conversation, progress: list[_Progress], offers: list
     if made:
         # A first try that was mended is no news, nor is a call of a tool that does not exist, once the right one was made.
         mended = {id(one.calls[0]) for one in progress if len(one.calls) > 1}
-        astray = {id(call) for call in made if call.failed and not any(_is_for(call, offer) for offer in offers)} if offers else set()
+        astray = (
+            {id(call) for call in made if call.failed and not any(_is_for(call, offer) for offer in offers)}
+            if offers
+            else set()
+        )
         told = [call for call in made if id(call) not in mended | astray] or made
         return answering.answer(told, open_steps)
     if open_steps:

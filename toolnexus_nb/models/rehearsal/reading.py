@@ -1,5 +1,6 @@
 """Reading a prompt: words, and the things in it that can become arguments (numbers, names, quoted text, days, addresses)."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import ast
@@ -44,7 +45,7 @@ class Token:
 
 _FIXED = re.compile(
     r"(?P<url>https?://[^\s\"'<>]+[^\s\"'<>.,;:!?)])"
-    r"|(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
     r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
@@ -55,7 +56,16 @@ _NUMBER = re.compile(
     r"(?:\s?(?P<percent>%)|(?P<ordinal>st|nd|rd|th)\b|(?P<unit>°?[A-Za-z]{1,4}(?:/[a-z]+\^?2?)?(?![\w]))|(?P<degree>°))?"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*[\w]|[^\W\d_]|[^\w\s]|\d+\w*|_\w*")
-_MATH = {"+": "plus", "*": "multiplied", "×": "multiplied", "÷": "divided", "/": "divided", "^": "power", "−": "minus", "-": "minus"}
+_MATH = {
+    "+": "plus",
+    "*": "multiplied",
+    "×": "multiplied",
+    "÷": "divided",
+    "/": "divided",
+    "^": "power",
+    "−": "minus",
+    "-": "minus",
+}
 _SUFFIXES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000}
 _SPOKEN_MATH = {"x": "multiplied", "times": "multiplied", "over": "divided"}
 
@@ -87,7 +97,9 @@ class Reading:
 
     @cached_property
     def lower_words(self) -> frozenset[str]:
-        return frozenset(part for token in self.tokens if token.kind in ("word", "name") for part in token.lower.split())
+        return frozenset(
+            part for token in self.tokens if token.kind in ("word", "name") for part in token.lower.split()
+        )
 
     def without_lists(self) -> Reading:
         """The same text with "(45, 60)" read as two numbers: for tools that take no list."""
@@ -129,7 +141,7 @@ def number(text: str) -> int | float:
 def read(text: str, today: date) -> Reading:
     """The tokens of a prompt. `today` makes "tomorrow" a day."""
     bare = text.strip()
-    if len(bare) > 2 and bare[0] in "\"“" and bare[-1] in "\"”" and not set(bare[1:-1]) & set("\"“”"):
+    if len(bare) > 2 and bare[0] in '"“' and bare[-1] in '"”' and not set(bare[1:-1]) & set('"“”'):
         text = bare[1:-1]  # a prompt that is quoted as a whole
     found: list[Token] = []
     for match in _FIXED.finditer(text):
@@ -155,7 +167,7 @@ def read(text: str, today: date) -> Reading:
     for match in _NUMBER.finditer(text):
         start = match.start("currency") if match["currency"] else match.start("digits")
         before = text[start - 1] if start else " "
-        if not free(start, match.end("digits")) or before.isalnum() or before == "_":
+        if not free(start, match.end("digits")) or before.isalnum() or before == "_" or len(match["digits"]) > 40:
             continue
         unit, end = _unit_of(match, text)
         if unit is None:
@@ -193,7 +205,11 @@ def _unit_of(match: re.Match[str], text: str) -> tuple[str | None, int]:
             return UNITS[glued.lower()], match.end("unit")
         return ("", match.end("digits")) if len(glued) == 1 else (None, 0)
     after = text[match.end("digits") : match.end("digits") + 1]
-    return (None, 0) if after.isalpha() and not text[match.end("digits") :].startswith(("x", "k ")) else ("", match.end("digits"))
+    return (
+        (None, 0)
+        if after.isalpha() and not text[match.end("digits") :].startswith(("x", "k "))
+        else ("", match.end("digits"))
+    )
 
 
 def _spoken_numbers(tokens: list[Token]) -> Iterator[Token]:
@@ -212,7 +228,13 @@ def _spoken_numbers(tokens: list[Token]) -> Iterator[Token]:
                     value += NUMBER_WORDS[nxt]
                 elif nxt in SCALES:
                     value *= SCALES[nxt]
-                elif nxt == "and" and end + 1 < len(tokens) and tokens[end + 1].lower in NUMBER_WORDS and value >= 100 and value % 100 == 0:
+                elif (
+                    nxt == "and"
+                    and end + 1 < len(tokens)
+                    and tokens[end + 1].lower in NUMBER_WORDS
+                    and value >= 100
+                    and value % 100 == 0
+                ):
                     value += NUMBER_WORDS[tokens[end + 1].lower]
                     end += 1
                 elif nxt in NUMBER_WORDS and value >= 100 and value % 100 == 0 and NUMBER_WORDS[nxt] < 100:
@@ -224,9 +246,18 @@ def _spoken_numbers(tokens: list[Token]) -> Iterator[Token]:
                 following = tokens[end] if end < len(tokens) else None
                 previous = tokens[at - 1].lower if at else ""
                 # "the one", "this one", "one of": a pronoun, not a count.
-                if following is None or following.lower in ("of", "more", "another") or previous in ("the", "this", "that", "which", "any", "no"):
+                if (
+                    following is None
+                    or following.lower in ("of", "more", "another")
+                    or previous in ("the", "this", "that", "which", "any", "no")
+                ):
                     value = None
-        elif token.kind == "word" and token.lower in ("a", "half") and end < len(tokens) and tokens[end].lower in ("hundred", "thousand", "million", "dozen"):
+        elif (
+            token.kind == "word"
+            and token.lower in ("a", "half")
+            and end < len(tokens)
+            and tokens[end].lower in ("hundred", "thousand", "million", "dozen")
+        ):
             value = SCALES.get(tokens[end].lower, 12)
             end += 1
         elif token.kind == "number":
@@ -271,7 +302,12 @@ def _signs(tokens: list[Token]) -> Iterator[Token]:
                 yield replace(token, kind="word", text=_MATH[token.text], value=_MATH[token.text])
                 at += 1
                 continue
-        if token.kind == "word" and token.lower in ("minus", "negative") and after is not None and after.kind == "number":
+        if (
+            token.kind == "word"
+            and token.lower in ("minus", "negative")
+            and after is not None
+            and after.kind == "number"
+        ):
             if before is None or before.kind not in ("number",):
                 yield replace(after, text=f"{token.text} {after.text}", start=token.start, value=-after.value)
                 at += 2
@@ -307,7 +343,13 @@ def _names(tokens: list[Token]) -> Iterator[Token]:
             yield _joined(tokens[at:end], "name")
             at = end
             continue
-        titled = token.text == "The" and at > 0 and not _opens_sentence(tokens, at) and at + 1 < len(tokens) and _is_capital(tokens[at + 1])
+        titled = (
+            token.text == "The"
+            and at > 0
+            and not _opens_sentence(tokens, at)
+            and at + 1 < len(tokens)
+            and _is_capital(tokens[at + 1])
+        )
         if titled or (_is_capital(token) and not _skips_as_name(tokens, at)):
             end = at + 1 + titled
             while end < len(tokens):
@@ -319,7 +361,13 @@ def _names(tokens: list[Token]) -> Iterator[Token]:
                     end += 2
                 elif joined and nxt.lower in ("the", "and") and tokens[end - 1].lower in _JOINERS:
                     end += 1
-                elif nxt.kind == "mark" and nxt.text == "." and len(tokens[end - 1].text) <= 2 and end + 1 < len(tokens) and _is_capital(tokens[end + 1]):
+                elif (
+                    nxt.kind == "mark"
+                    and nxt.text == "."
+                    and len(tokens[end - 1].text) <= 2
+                    and end + 1 < len(tokens)
+                    and _is_capital(tokens[end + 1])
+                ):
                     end += 1  # an initial: "J. Smith"
                 else:
                     break
@@ -349,7 +397,27 @@ def _place_at(tokens: list[Token], at: int) -> int:
         run = tokens[at : at + count]
         if len(run) == count and all(token.kind == "word" for token in run):
             spelled = " ".join(token.lower.removesuffix("'s").removesuffix("’s") for token in run)
-            if spelled in PLACES and (run[0].text[0].isupper() or spelled not in ("us", "nice", "turkey", "china", "jordan", "chad", "georgia", "victoria", "mali", "niger", "florence", "charlotte", "phoenix", "orange", "guinea")):
+            if spelled in PLACES and (
+                run[0].text[0].isupper()
+                or spelled
+                not in (
+                    "us",
+                    "nice",
+                    "turkey",
+                    "china",
+                    "jordan",
+                    "chad",
+                    "georgia",
+                    "victoria",
+                    "mali",
+                    "niger",
+                    "florence",
+                    "charlotte",
+                    "phoenix",
+                    "orange",
+                    "guinea",
+                )
+            ):
                 return count
     return 0
 
@@ -358,7 +426,9 @@ def _joined(tokens: list[Token], kind: str) -> Token:
     last = tokens[-1].text
     trimmed = len(last) - len(last.removesuffix("'s").removesuffix("’s"))
     if len(tokens) == 1:
-        return Token(last[: len(last) - trimmed] or last, tokens[0].start, tokens[0].end, kind, last[: len(last) - trimmed])
+        return Token(
+            last[: len(last) - trimmed] or last, tokens[0].start, tokens[0].end, kind, last[: len(last) - trimmed]
+        )
     text = " ".join(token.text for token in tokens)
     text = text.replace(" . ", ". ")
     text = text[: len(text) - trimmed] if trimmed else text

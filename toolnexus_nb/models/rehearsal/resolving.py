@@ -39,7 +39,11 @@ def _field(value: Mapping[str, Any], parameter: Parameter) -> Any:
             return inner
     kinds = {"number": (int, float), "integer": (int,), "string": (str,), "array": (list,), "boolean": (bool,)}
     wanted = kinds.get(parameter.kind, (object,))
-    fitting = [inner for inner in value.values() if isinstance(inner, wanted) and not (isinstance(inner, bool) and bool not in wanted)]
+    fitting = [
+        inner
+        for inner in value.values()
+        if isinstance(inner, wanted) and not (isinstance(inner, bool) and bool not in wanted)
+    ]
     preferred = value.get("result", value.get("value", value.get("id")))
     if preferred is not None and isinstance(preferred, wanted):
         return preferred

@@ -13,6 +13,7 @@ from .lexicon import POINTING
 from .offers import Offer, Parameter
 from .reading import Reading
 
+
 @dataclass(frozen=True)
 class Earlier:
     """Stands for the result of an earlier step, by its number."""
@@ -77,7 +78,10 @@ def points_back(reading: Reading) -> list[int]:
     places = []
     for at, token in enumerate(reading.tokens):
         before = reading.tokens[at - 1].lower if at else ""
-        if token.kind == "word" and (token.lower in ("it", "that", "this", "them", "there") or (token.lower in POINTING and before in ("the", "this", "that", "its"))):
+        if token.kind == "word" and (
+            token.lower in ("it", "that", "this", "them", "there")
+            or (token.lower in POINTING and before in ("the", "this", "that", "its"))
+        ):
             places.append(at)
     return places
 
@@ -92,17 +96,23 @@ def _chained(found: Match, reading: Reading, steps: list[Step]) -> Step | None:
     numbers = [parameter for parameter in found.offer.required if parameter.kind in ("number", "integer")]
     open_ = [parameter for parameter in filled.missing if parameter in numbers]
     if open_ and len(open_) == 1:
-        places = {name: min(tokens) for name, tokens in filled.sources.items() if tokens and name in {p.name for p in numbers}}
+        places = {
+            name: min(tokens) for name, tokens in filled.sources.items() if tokens and name in {p.name for p in numbers}
+        }
         arguments = _placed(numbers, places, open_[0], pointing[-1], filled, Earlier(before), reading)
         return Step(found.offer, arguments, tuple(p for p in filled.missing if p is not open_[0]), found)
     for parameter in found.offer.required:
         taken = filled.sources.get(parameter.name, frozenset())
         weak = filled.scores.get(parameter.name, 0.0) <= 0.3
-        if parameter.name not in filled.arguments or (parameter.kind in ("string", "array") and weak and taken & set(pointing)):
+        if parameter.name not in filled.arguments or (
+            parameter.kind in ("string", "array") and weak and taken & set(pointing)
+        ):
             rest = tuple(p for p in filled.missing if p is not parameter)
             order = [p.name for p in found.offer.parameters]
             arguments = {**filled.arguments, parameter.name: Earlier(before)}
-            return Step(found.offer, dict(sorted(arguments.items(), key=lambda item: order.index(item[0]))), rest, found)
+            return Step(
+                found.offer, dict(sorted(arguments.items(), key=lambda item: order.index(item[0]))), rest, found
+            )
     return None
 
 
@@ -119,7 +129,10 @@ def _placed(
     named = any(filled.scores.get(name, 0.0) >= 1.5 for name in places)
     arguments: dict[str, Any] = {**filled.arguments, open_.name: earlier}
     if not named and len(numbers) == len(places) + 1:
-        spoken = sorted([(at, filled.arguments[name]) for name, at in places.items()] + [(pointing, earlier)], key=lambda pair: pair[0])
+        spoken = sorted(
+            [(at, filled.arguments[name]) for name, at in places.items()] + [(pointing, earlier)],
+            key=lambda pair: pair[0],
+        )
         values = [value for _, value in spoken]
         if len(values) == 2 and any(t.lower == "from" for t in reading.tokens[spoken[0][0] : spoken[1][0]]):
             values.reverse()

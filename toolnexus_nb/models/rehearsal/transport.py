@@ -51,11 +51,18 @@ class RehearsalTransport:
         if not isinstance(body.get("messages"), list):
             return BytesResponse(400, JSON_HEADERS, [error_body("'messages' must be a list")])
         made = plan(body, self.today)
-        voice = Voice(str(body.get("model") or NAME), default_pace() if self.pace is None else self.pace, created=int(time.time()))
+        voice = Voice(
+            str(body.get("model") or NAME), default_pace() if self.pace is None else self.pace, created=int(time.time())
+        )
         spoken = spoken_plan(made, body, with_usage=_wants_usage(body))
         if body.get("stream"):
             return BytesResponse(200, SSE_HEADERS, spoken_bytes(spoken, voice), notes=(NOTE,))
-        return BytesResponse(200, JSON_HEADERS, [json.dumps(completion(spoken, voice), ensure_ascii=False).encode("utf-8", "replace")], notes=(NOTE,))
+        return BytesResponse(
+            200,
+            JSON_HEADERS,
+            [json.dumps(completion(spoken, voice), ensure_ascii=False).encode("utf-8", "replace")],
+            notes=(NOTE,),
+        )
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -70,14 +77,23 @@ def spoken_plan(made: Plan, body: Mapping[str, Any], *, with_usage: bool) -> Spo
     """A plan as a message: ids for its calls, arguments as JSON text, usage by the estimator."""
     seed = len(body.get("messages") or ())
     calls = tuple(
-        SpokenCall(call.name, json.dumps(call.arguments, ensure_ascii=False), call_id(at, seed, call.name, call.arguments))
+        SpokenCall(
+            call.name, json.dumps(call.arguments, ensure_ascii=False), call_id(at, seed, call.name, call.arguments)
+        )
         for at, call in enumerate(made.calls)
     )
     said = " ".join([made.reasoning, made.text, *(f"{call.name} {call.arguments}" for call in calls)])
     return Spoken(made.text, made.reasoning, calls, estimated_usage(body, said) if with_usage else None)
 
 
-def connect(model: str | None = None, argument: str | None = None, *, pace: float | None = None, today: date | None = None, **options: Any) -> Client:
+def connect(
+    model: str | None = None,
+    argument: str | None = None,
+    *,
+    pace: float | None = None,
+    today: date | None = None,
+    **options: Any,
+) -> Client:
     """A client whose model is the rehearsal planner. `argument` is not used; `options` are the client's."""
     return Client(
         base_url="http://rehearsal.invalid/v1",
