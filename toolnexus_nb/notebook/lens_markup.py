@@ -57,7 +57,7 @@ def _marked_source(lens: Lens) -> str:
     missing = len(lens.source.splitlines()) - len(lines)
     if missing > 0:
         shown.append(hint(f"… {missing} more lines"))
-    return raw_pre("\n".join(shown), "tnx-source")
+    return raw_pre("\n".join(shown), "tnx-source", tabindex=0)  # it scrolls, so the keyboard must reach it
 
 
 def _source_line(number: int, line: str, origins: Sequence[Provenance]) -> str:

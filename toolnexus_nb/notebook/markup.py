@@ -6,6 +6,7 @@ stylesheet, and the few plain inline styles keep a page readable where the style
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -36,8 +37,8 @@ def esc(text: object) -> str:
     return escape(printable(text), quote=True)
 
 
-def tag(name: str, *body: str, cls: str = "", **attributes: object) -> str:
-    """`<name …>body</name>`. The body is HTML already; attribute values are escaped here; `for_` is `for`.
+def tag(element: str, /, *body: str, cls: str = "", **attributes: object) -> str:
+    """`<element …>body</element>`. The body is HTML already; attribute values are escaped here; `for_` is `for`.
 
     An attribute that is None or False is left out; True gives the bare attribute.
     """
@@ -48,7 +49,12 @@ def tag(name: str, *body: str, cls: str = "", **attributes: object) -> str:
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return f"<{name}{written}>{''.join(body)}</{name}>"
+    return f"<{element}{written}>{''.join(body)}</{element}>"
+
+
+def short_hash(text: str) -> str:
+    """A name for some content: the same content is saved under the same name."""
+    return hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:8]
 
 
 def code(text: object) -> str:
@@ -112,10 +118,10 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") 
 _WRAP = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;margin:0"
 
 
-def raw_pre(body: str, cls: str = "", copy: str | None = None) -> str:
+def raw_pre(body: str, cls: str = "", copy: str | None = None, **attributes: object) -> str:
     """A `pre` that wraps, around HTML. `copy` names what a live pane's copy button takes from it."""
     kind = f"tnx-pre {'tnx-copyable ' if copy else ''}{cls}".strip()
-    return tag("pre", body, cls=kind, style=_WRAP, data_copy=copy)
+    return tag("pre", body, cls=kind, style=_WRAP, data_copy=copy, **attributes)
 
 
 def pre(text: object, cls: str = "", most: int = MOST_TEXT, copy: str | None = None) -> str:

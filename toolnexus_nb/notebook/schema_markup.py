@@ -21,6 +21,7 @@ from .markup import (
     printable,
     raw_pre,
     section,
+    short_hash,
     table,
     tag,
     tokens,
@@ -128,9 +129,13 @@ def diff_html(text: str) -> str:
 
 
 def tabs(panels: Mapping[str, str], opened: str | None = None) -> str:
-    """Panels that open by their names: `details` that the stylesheet lays out as tabs; they read without it."""
+    """Panels that open by their names: `details` that the stylesheet lays out as tabs; they read without it.
+
+    Opening one closes the others of its group, which is named by its content.
+    """
+    group = "tnx-" + short_hash("".join(panels.values()))
     parts = [
-        tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), open=name == opened)
+        tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), name=group, open=name == opened)
         for name, body in panels.items()
     ]
     return tag("div", *parts, cls="tnx-tabs")

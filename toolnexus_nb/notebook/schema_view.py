@@ -95,7 +95,7 @@ class SchemaView(LiveView):
 
 def _try_button(name: str) -> str:
     return tag(
-        "button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try {name}"
+        "button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try it: {name}"
     )
 
 

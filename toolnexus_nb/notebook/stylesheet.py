@@ -6,10 +6,11 @@ rules, so that they look the same in a reopened notebook, in nbconvert's page an
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cache
 from pathlib import Path
+
+from .markup import short_hash
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _CLASS = re.compile(r"\.(tnx[\w-]*)")
@@ -59,5 +60,5 @@ def styled(html: str) -> str:
     rules = style_for(html)
     if not rules:
         return html
-    own = "tnx-" + hashlib.sha1(html.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:8]
+    own = "tnx-" + short_hash(html)
     return f'<style>.{own}{{{rules}}}</style><div class="{own}">{html}</div>'

@@ -25,9 +25,9 @@ _MOST_PICTURE = 3_000_000  # bytes
 _KEPT_TAGS = frozenset(
     re.findall(
         r"\w+",
-        """a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6
-        hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul
-        var""",
+        """a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5
+        h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead
+        tr u ul var""",
     )
 )
 _VOID_TAGS = frozenset(("br", "hr", "img", "col"))
@@ -208,7 +208,7 @@ def value_html(value: Any) -> str:
         if bundle.get(kind):
             return picture_html(kind, bundle[kind], alt=f"picture of a {type(value).__name__}")
     if (own := bundle.get("text/html")) and len(own) <= _MOST_HTML:
-        return tag("div", safe_html(own), cls="tnx-rich")
+        return tag("div", safe_html(own), cls="tnx-rich", tabindex=0)  # it may scroll: for the keyboard
     if own := bundle.get("text/markdown"):
         return markdown_html(shortened(own, MOST_TEXT))
     return value_text_html(value)
