@@ -13,7 +13,7 @@ from .profiles import Profile
 from .setup_error import SetupError
 
 _MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-_CALL_KEYS = frozenset({"id", "type", "function"})
+_CALL_KEYS = frozenset({"id", "type", "function", "custom"})
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _BETWEEN = "(The tools had answered; the conversation went on from there.)"
 

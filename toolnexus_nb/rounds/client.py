@@ -313,7 +313,11 @@ class Client:
 
     async def _models(self) -> ModelsResponse:
         response = await self._send("GET", "/models", None, 1)
-        return ModelsResponse.model_validate_json(await self._read(response))
+        raw = await self._read(response)
+        try:
+            return ModelsResponse.read(raw)
+        except ValueError:
+            raise api_error(response.status, response.headers, raw, secrets=self.secrets, endpoint=self.place) from None
 
     async def _again(
         self, error: APIError, body: dict[str, Any], attempt: int, on_retry: OnRetry | None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..openai.json_text import dump_json
-from ..openai.types import Delta, DeltaToolCall, Message, ToolCall, ToolCallFunction, Usage, content_text
+from ..openai.types import Delta, Message, Usage, content_text
 from .events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ class Reader:
     write: Callable[[Event], None]
     _texts: list[str] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
-    _names: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -51,8 +49,10 @@ class Reader:
         try:
             async for chunk in stream:
                 for choice in chunk.choices:
-                    if choice.index in (0, None):
+                    if choice.index <= 0:
                         self._delta(choice.delta)
+                for piece in stream.accumulator.touched:
+                    self.write(ToolCallDelta(self.round, *piece))
         finally:
             await stream.aclose()
         return Answer(stream.message, stream.finish_reason, stream.usage, tuple(notes))
@@ -62,6 +62,8 @@ class Reader:
         response = await client.answer(body, on_retry=on_retry, on_notes=notes.extend, round=self.round)
         choice = response.choices[0]
         self._delta(choice.message)
+        for position, call in enumerate(choice.message.tool_calls):
+            self.write(ToolCallDelta(self.round, position, call.id, call.name, call.arguments_text))
         return Answer(choice.message, choice.finish_reason, response.usage, tuple(notes))
 
     def _delta(self, delta: Delta | Message) -> None:
@@ -73,18 +75,3 @@ class Reader:
             self.write(TextDelta(self.round, text))
         if delta.refusal:
             self.write(RefusalDelta(self.round, delta.refusal))
-        calls: Sequence[DeltaToolCall | ToolCall] = delta.tool_calls
-        for position, call in enumerate(calls):
-            self._call_delta(position, call)
-
-    def _call_delta(self, position: int, call: DeltaToolCall | ToolCall) -> None:
-        index = call.index if call.index is not None else position
-        call_id, name = self._names.get(index, ("", ""))
-        function = call.function
-        arguments: Any = ""
-        if function is not None:
-            name = function.name or name
-            arguments = function.arguments_text if isinstance(function, ToolCallFunction) else function.arguments
-        self._names[index] = (call.id or call_id, name)
-        piece = arguments if isinstance(arguments, str) else dump_json(arguments) if arguments else ""
-        self.write(ToolCallDelta(self.round, index, *self._names[index], piece))
