@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
@@ -104,6 +107,49 @@ def scripted() -> Callable[..., Any]:
         return client
 
     return make
+
+
+class Waiting:
+    """A toolkit of two tools that wait: `sleeps` (async) and `blocks` (in a thread), and whether they were stopped."""
+
+    def __init__(self) -> None:
+        import toolnexus_nb as tn
+
+        self.started, self.cancelled, self.told = threading.Event(), threading.Event(), threading.Event()
+
+        @tn.tool
+        async def sleeps() -> str:
+            """Waits."""
+            self.started.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+            return ""
+
+        @tn.tool
+        def blocks(context: tn.ToolContext) -> str:
+            """Waits in a thread."""
+            end = time.monotonic() + 10
+            while not context.cancelled and time.monotonic() < end:
+                time.sleep(0.01)
+            self.told.set()
+            return ""
+
+        self.toolkit = tn.Toolkit([sleeps, blocks])
+
+    def both_stopped(self) -> bool:
+        """Wait until both were stopped, then forget it."""
+        stopped = self.cancelled.wait(2) and self.told.wait(2)
+        for event in (self.started, self.cancelled, self.told):
+            event.clear()
+        return stopped
+
+
+@pytest.fixture
+def waiting() -> Waiting:
+    return Waiting()
 
 
 @pytest.fixture

@@ -263,12 +263,18 @@ def test_a_name_clash_and_several_replies_are_refused(scripted: Callable[..., An
 # --- approval ---------------------------------------------------------------------------------------------------------
 
 
+async def later_yes(name: str, arguments: dict[str, Any]) -> bool:
+    await asyncio.sleep(0)
+    return True
+
+
 @pytest.mark.parametrize(
     ("approve", "ran"),
     [
         ("ask", False),
         ("deny", False),
         ("allow", True),
+        (later_yes, True),
         (lambda name, args: args["n"] == 1, True),
         (lambda name, args: False, False),
     ],
@@ -332,6 +338,22 @@ def test_an_upstream_that_dies_in_mid_stream_ends_with_an_error_event(
     assert "".join(c["choices"][0]["delta"].get("content") or "" for c in before) == "ab"
     assert set(last) == {"error"} and "broke" in last["error"]["message"]
     assert "[DONE]" not in response.text
+
+
+def test_an_id_that_a_model_uses_again_is_told_each_time(scripted: Callable[..., Any]) -> None:
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        return {"text": "x"} if number > 2 else {"calls": [("same", "get_weather", json.dumps({"city": str(number)}))]}
+
+    app = create_app(tn.Toolkit([get_weather]), scripted(answer))
+    kinds = [kind for kind, _ in comments_of(ask(app, {"messages": HI, "stream": True}))]
+    assert kinds == ["tool_start", "tool_end"] * 2
+
+
+def test_a_server_without_a_model_says_what_to_set(scripted: Callable[..., Any]) -> None:
+    app = create_app(tn.Toolkit(), scripted(two_rounds, model=""))
+    response = ask(app, {"messages": HI})
+    assert response.status_code == 500 and "model" in response.json()["error"]["message"]
+    assert ask(app, {"messages": HI, "model": "mine"}).json()["model"] == "mine"
 
 
 def test_a_key_of_the_upstream_is_never_told(scripted: Callable[..., Any]) -> None:
@@ -418,45 +440,21 @@ def test_a_full_server_says_so(scripted: Callable[..., Any], serving: Callable[.
 
 
 def test_a_client_that_goes_away_stops_its_round_and_its_tools(
-    scripted: Callable[..., Any], serving: Callable[..., str]
+    scripted: Callable[..., Any], serving: Callable[..., str], waiting: Any
 ) -> None:
-    started, told, cancelled = threading.Event(), threading.Event(), threading.Event()
-
-    @tn.tool
-    async def sleeps() -> str:
-        """Waits."""
-        started.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-        return ""
-
-    @tn.tool
-    def blocks(context: tn.ToolContext) -> str:
-        """Waits in a thread."""
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            if context.cancelled:
-                told.set()
-                return "stopped"
-            time.sleep(0.01)
-        return ""
-
     client = scripted(lambda body, n: {"calls": [("c1", "sleeps", "{}"), ("c2", "blocks", "{}")]})
-    app = create_app(tn.Toolkit([sleeps, blocks]), client)
+    app = create_app(waiting.toolkit, client)
     url = serving(app)
     for stream in (True, False):
-        started.clear(), told.clear(), cancelled.clear()
         with pytest.raises(httpx.TimeoutException):
             httpx.post(url + "/v1/chat/completions", json={"messages": HI, "stream": stream}, timeout=0.5)
-        assert started.is_set()
-        assert cancelled.wait(2) and told.wait(2)
+        assert waiting.started.is_set()
+        assert waiting.both_stopped()
     end = time.monotonic() + 2
     while app.state.activity.running and time.monotonic() < end:
         time.sleep(0.01)
     assert app.state.activity.running == 0
+    assert app.state.activity.problem == "the client went away"
     assert client.script.closed == len(client.script.requests)
 
 

@@ -7,7 +7,6 @@ import base64
 import json
 import subprocess
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,37 +223,16 @@ def test_progress_arrives_before_the_result(mode: str, tool: str, expected: list
 
 
 @ERAS
-def test_a_cancelled_call_stops_its_tool(mode: str) -> None:
-    cancelled, told = threading.Event(), threading.Event()
-
-    @tn.tool
-    async def sleeps() -> str:
-        """Waits."""
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-        return ""
-
-    @tn.tool
-    def blocks(context: tn.ToolContext) -> str:
-        """Waits in a thread."""
-        end = time.monotonic() + 10
-        while not context.cancelled and time.monotonic() < end:
-            time.sleep(0.01)
-        told.set()
-        return ""
-
+def test_a_cancelled_call_stops_its_tool(mode: str, waiting: Any) -> None:
     async def use(client: Client) -> Any:
         for name in ("sleeps", "blocks"):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
                     await client.call_tool(name, {})
-        assert await asyncio.to_thread(cancelled.wait, 2) and await asyncio.to_thread(told.wait, 2)
+        assert await asyncio.to_thread(waiting.both_stopped)
         return await client.list_tools()
 
-    assert len(talk(tn.Toolkit([sleeps, blocks]), use, mode).tools) == 2
+    assert len(talk(waiting.toolkit, use, mode).tools) == 2
 
 
 def test_a_call_has_a_time() -> None:

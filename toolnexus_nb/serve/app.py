@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ..rounds.client import Client
     from ..tools.toolkit import Toolkit
-    from .mcp_server import ServedApproval
+    from .approval import ServedApproval
 
 _PAGE = {
     "index.html": "text/html; charset=utf-8",

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..rounds.engine import run_rounds
 from ..rounds.events import ToolFinished
 from .activity import Activity, ServedCall, log_output
+from .approval import may_run
 from .asgi import ClientGone, raw_headers, send_json, while_connected
 from .chat_request import ChatRequest, read_chat_request
 from .chat_wire import PING, Envelope
@@ -21,7 +22,7 @@ from .crossing import crossing
 from .forward_reply import ForwardReply
 from .handback import Handbacks
 from .limits import Gate, Limits, read_body
-from .problems import Problem, upstream_problem
+from .problems import BUG, Problem, upstream_problem
 from .run_reply import RunReply
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ..rounds.client import Client
     from ..tools.definition import Tool
     from ..tools.toolkit import Toolkit
-    from .mcp_server import ServedApproval
+    from .approval import ServedApproval
 
 log = logging.getLogger("toolnexus_nb.serve")
 
@@ -93,7 +94,7 @@ class Completions:
         except Exception as error:
             problem = error if isinstance(error, Problem) else upstream_problem(error)
             trouble = f"{problem.status} {problem.message}"
-            if problem.status == 500:
+            if problem.code == BUG:
                 log.exception("the reply failed")
             await answer.problem(problem)
         finally:
@@ -157,17 +158,12 @@ class Completions:
             # the run's messages begin with the caller's last, which the caller has
             self._handbacks.remember([call["id"] for call in reply.handed_back], originals, result.messages[1:])
 
-    def _decide(self, call: ToolCall) -> Decision:
+    async def _decide(self, call: ToolCall) -> Decision:
         """Nobody is here to be asked, so a call that needs approval follows the server's policy."""
-        if self._approve == "allow":
-            return "allow"
-        if callable(self._approve):
-            return (
-                "allow"
-                if self._approve(call.name, call.arguments)
-                else ("deny", f"{call.name} was not allowed to run.")
-            )
-        return ("deny", f"{call.name} needs a person's approval, and nobody is here to give it.")
+        allowed = await may_run(self._approve, call.name, call.arguments)
+        if allowed is None:
+            return ("deny", "it needs a person's approval, and nobody is here to give it")
+        return "allow" if allowed else "deny"
 
     def _note_calls(self, batch: list[Any]) -> None:
         for item in batch:

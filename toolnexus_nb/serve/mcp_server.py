@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -29,6 +29,7 @@ from ..tools.background import GRACE
 from ..tools.context import ToolContext
 from ..tools.results import ToolResult
 from .activity import ServedCall, log_output
+from .approval import ServedApproval, may_run
 from .crossing import crossing
 from .mcp_content import to_call_result, to_mcp_tool
 
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
     from ..tools.changes import ToolChange
     from ..tools.definition import Tool
     from ..tools.toolkit import Toolkit
-
-ServedApproval: TypeAlias = Literal["ask", "allow", "deny"] | Callable[[str, dict[str, Any]], bool]
-"""What happens to a call of a tool with needs_approval: ask the caller's person where the protocol can ("ask"), or a
-policy. A function gets the tool's name and the arguments, and says whether the call may run."""
 
 _YES: types.ElicitRequestedSchema = {"type": "object", "properties": {}}
 _SESSIONS_KEPT = 1000
@@ -210,12 +207,11 @@ class _Face:
     ) -> str | types.InputRequiredResult | None:
         """None when the call may run; else why not, or the question that the client must put to its person first."""
         reason = tool.approval_needed(arguments)
-        if reason is None or self._approve == "allow":
+        if reason is None:
             return None
-        if callable(self._approve):
-            return None if self._approve(tool.name, arguments) else f"{tool.name} was not allowed to run."
-        if self._approve == "deny":
-            return f"{tool.name} needs a person's approval, which this server does not give."
+        allowed = await may_run(self._approve, tool.name, arguments)
+        if allowed is not None:
+            return None if allowed else f"{tool.name} needs approval, and this server does not give it."
         return await _ask_person(ctx, params, f"Run {tool.name}({_shown(arguments)})? {reason}".strip(), tool.name)
 
 

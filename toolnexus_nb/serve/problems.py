@@ -10,6 +10,9 @@ from starlette.types import Receive, Scope, Send
 
 from .asgi import send_json
 
+BUG = "internal_error"
+"""Code of a problem that nobody foresaw; the log has its traceback."""
+
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
@@ -55,16 +58,16 @@ def upstream_problem(error: Exception) -> Problem:
     A refusal of the request itself (400, 404, 413, 422) and a rate limit keep their status. A refused key is this
     server's and not the caller's, so 401 and 403 become 502, like a failing or unreachable endpoint; a late one is 504.
     """
-    from ..openai.errors import APIConnectionError, APIError, APITimeoutError, RateLimitError, redact
+    from ..openai.errors import APIConnectionError, APIError, APITimeoutError, RateLimitError, ToolnexusError, redact
 
     if isinstance(error, APITimeoutError):
         return Problem(504, str(error), code="upstream_timeout")
     if isinstance(error, APIConnectionError):
         return Problem(502, str(error), code="upstream_unreachable")
+    if isinstance(error, ToolnexusError) and not isinstance(error, APIError):
+        return Problem(500, redact(str(error)), code="not_set_up")
     if not isinstance(error, APIError):
-        return Problem(
-            500, "the server failed while it answered this request; its log says more", code="internal_error"
-        )
+        return Problem(500, "the server failed while it answered this request; its log says more", code=BUG)
     said = redact(error.message) or "no message"
     if isinstance(error, RateLimitError):
         wait = error.retry_after

@@ -106,6 +106,7 @@ class RunReply:
         call, result = event.call, event.result
         # a call that was denied has never begun; its reader is still told what it was
         start = b"" if call.id in self._started else self._start(call)
+        del self._started[call.id]  # some models use an id again in the next round
         said = {"error" if result.is_error else "result": result.output or None}
         return start + tool_event("tool_end", call.id, call.name, "error" if result.is_error else "complete", **said)
 

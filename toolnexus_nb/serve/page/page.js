@@ -82,7 +82,8 @@ class Reply {
   constructor(question) {
     this.began = performance.now();
     this.text = "";
-    this.calls = new Map();
+    this.calls = new Map(); // by id
+    this.all = [];
     this.usage = null;
     this.finish = null;
     this.done = false;
@@ -136,9 +137,10 @@ class Reply {
 
   #tool(type, event) {
     let call = this.calls.get(event.tool_call_id);
-    if (!call) {
+    if (!call || type === "tool_start") {
       call = new Call(event);
-      this.calls.set(event.tool_call_id, call);
+      this.calls.set(event.tool_call_id, call); // an id may be used again in a later round: the last one counts
+      this.all.push(call);
       if (!this.grid) this.section.append((this.grid = element("div", { class: "calls" })));
       this.#settle();
       this.grid.append(call.card);
@@ -149,7 +151,7 @@ class Reply {
   }
 
   summary() {
-    const all = [...this.calls.values()];
+    const { all } = this;
     const busy = all.filter((call) => call.state === "running").map((call) => call.name);
     return busy.length ? `running ${busy.join(", ")}` : all.length ? `${all.length} ${all.length === 1 ? "call" : "calls"} done` : "thinking";
   }
@@ -161,7 +163,7 @@ class Reply {
 
   close(stopped) {
     this.#settle();
-    for (const call of this.calls.values()) if (call.state === "running") call.stop();
+    for (const call of this.all) if (call.state === "running") call.stop();
     const seconds = ((performance.now() - this.began) / 1000).toFixed(1);
     const words = [`${seconds} s`];
     if (this.usage) words.push(`${this.usage.prompt_tokens} + ${this.usage.completion_tokens} tokens${this.usage.estimated ? ", estimated" : ""}`);
