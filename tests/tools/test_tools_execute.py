@@ -85,7 +85,7 @@ def test_a_validators_own_words_reach_the_model():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"start": "2026-05-31", "stops": [],}', "character 37: a comma stands before the closing bracket"),
+        ('{"start": "2026-05-31", "stops": [],}', "character 36: a comma stands before the closing bracket"),
         ('{"stops": [], "start": "2026', "a string that starts here is never closed"),
         ('{"stops": [{"city": "Oslo"}]', "the text ends before the object is closed"),
         ("{'stops': []}", "character 2: a single quote stands here"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
+import datetime
 import enum
+import inspect
+import numbers
 import sys
 import types
 import typing
@@ -135,9 +138,23 @@ def _replace(annotation: Any) -> Any:
         return Union[tuple(_replace(one) for one in typing.get_args(annotation))]  # noqa: UP007
     if origin is not None and _container(origin):
         return _rebuilt(annotation, origin)
+    if origin is None and isinstance(annotation, type) and (base := _plain_base(annotation)) is not None:
+        abstract = annotation.__module__ == "numbers" or inspect.isabstract(annotation)
+        return base if abstract else Annotated[base, AfterValidator(lambda value: annotation(value))]
     if isinstance(origin or annotation, type):
         return Annotated[Any, NotebookVariable(origin or annotation)]
     raise NoJsonForm(f"{annotation!r} can't be written in JSON")
+
+
+_PLAIN_BASES: tuple[tuple[type, Any], ...] = (
+    (str, str), (bytes, bytes), (numbers.Integral, int), (numbers.Real, float), (numbers.Number, float),
+    (datetime.datetime, datetime.datetime), (datetime.date, datetime.date), (datetime.timedelta, datetime.timedelta),
+)  # fmt: skip
+
+
+def _plain_base(cls: type) -> Any:
+    """What JSON carries for a class that is a number, text or time of its own: numpy's float64, pandas' Timestamp."""
+    return next((plain for kind, plain in _PLAIN_BASES if issubclass(cls, kind)), None)
 
 
 def adapter_of(annotation: Any) -> TypeAdapter[Any]:

@@ -64,17 +64,29 @@ def _no_constant(name: str) -> Any:
 
 
 def _where(text: str, error: json.JSONDecodeError) -> str:
-    place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"character {error.pos + 1}"
-    around = text[max(0, error.pos - 25) : error.pos] + "⟨here⟩" + text[error.pos : error.pos + 15]
-    return f"the arguments are not valid JSON at {place}: {_reason(text, error)}; near {around!r}"
+    comma = _trailing_comma(text, error.pos)
+    at = error.pos if comma is None else comma
+    reason = _reason(text, error) if comma is None else "a comma stands before the closing bracket; remove it"
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    place = f"line {line}, column {column}" if "\n" in text else f"character {column}"
+    around = text[max(0, at - 25) : at] + "⟨here⟩" + text[at : at + 15]
+    return f"the arguments are not valid JSON at {place}: {reason}; near {around!r}"
+
+
+def _trailing_comma(text: str, position: int) -> int | None:
+    """Where the comma before a closing bracket stands; the error is on one side of it or, from Python 3.13 on, the other."""
+    before, after = text[:position].rstrip(), text[position:].lstrip()
+    if before.endswith(",") and after[:1] in ("}", "]"):
+        return len(before) - 1
+    if after.startswith(",") and after[1:].lstrip()[:1] in ("}", "]"):
+        return position
+    return None
 
 
 def _reason(text: str, error: json.JSONDecodeError) -> str:
-    before, here = text[: error.pos].rstrip(), text[error.pos :].lstrip()
+    here = text[error.pos :].lstrip()
     if not here:
         return "the text ends before the object is closed"
-    if (before.endswith(",") and here[0] in "}]") or (here[0] == "," and here[1:].lstrip()[:1] in ("}", "]")):
-        return "a comma stands before the closing bracket; remove it"
     if here[0] == "'":
         return 'a single quote stands here; JSON strings and keys take double quotes (")'
     if word := re.match(r"(True|False|None|undefined)\b", here):

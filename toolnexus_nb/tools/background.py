@@ -305,7 +305,8 @@ class _Call:
         self.context = contextvars.copy_context()
         self.finished = False
 
-    def run(self) -> None:
+    def run(self) -> Callable[[], None]:
+        """Call the function; the returned function hands the outcome to the waiter."""
         value: Any = None
         error: BaseException | None = None
         try:
@@ -317,7 +318,7 @@ class _Call:
             error = raised
         self.finished = True
         _left.pop(self, None)
-        _call_on(self.loop, lambda: self._settle(value, error))
+        return lambda: _call_on(self.loop, lambda: self._settle(value, error))
 
     def _settle(self, value: Any, error: BaseException | None) -> None:
         if self.future.done():
@@ -352,9 +353,10 @@ class _Threads:
                 except ValueError:
                     continue  # a call is on its way to this thread
                 return
-            call.run()
-            del call  # its arguments must not live until the next call
-            self._idle.append(inbox)
+            deliver = call.run()
+            self._idle.append(inbox)  # before the outcome is known: whoever waits for it may call again at once
+            deliver()
+            del call, deliver  # arguments and result must not live until the next call
 
 
 _threads = _Threads()

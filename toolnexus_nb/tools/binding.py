@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from .annotations import names_known
 from .checks import objections, schema_sentences, sentences
+from .context import ToolContext
 from .misfits import missing_value, unknown_key
 from .schema import JSONSchema, references
-from .signature import EMPTY, KEYWORD_ONLY, POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_KEYWORD, VAR_POSITIONAL, Reading
+from .signature import EMPTY, POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_KEYWORD, VAR_POSITIONAL, Reading
 from .slots import Slot, slot_of
 from .well_formed import well_formed
 
@@ -34,7 +35,7 @@ class Binder(Protocol):
 
     input_schema: JSONSchema
 
-    def bind(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         """(positional, keyword) arguments of the call. Raises Misfits."""
 
 
@@ -49,7 +50,8 @@ class SignatureBinder:
         self.slots = [slot for slot in slots if slot.parameter.kind is not VAR_KEYWORD]
         self._by_key = {slot.key: slot for slot in self.slots}
         self._rest = next((slot for slot in slots if slot.parameter.kind is VAR_KEYWORD), None)
-        self._all_by_keyword = all(slot.parameter.kind in (POSITIONAL_OR_KEYWORD, KEYWORD_ONLY) for slot in self.slots)
+        self._defaults = {slot.name: slot.parameter.default for slot in self.slots}
+        self._all_by_keyword = not any(kind in (POSITIONAL_ONLY, VAR_POSITIONAL) for _, kind in reading.order)
         self.definitions = definitions
         self.input_schema = self._schema(definitions)
 
@@ -73,7 +75,7 @@ class SignatureBinder:
             schema["$defs"] = definitions
         return schema
 
-    def bind(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         misfits: list[str] = []
         values: dict[str, Any] = {}
         rest: dict[str, Any] = {}
@@ -95,6 +97,8 @@ class SignatureBinder:
                     values[slot.name] = slot.given()
         if misfits:
             raise Misfits(misfits)
+        if self.reading.context_parameter is not None:
+            values[self.reading.context_parameter] = context
         if self._all_by_keyword:
             values.update(rest)
             return [], values
@@ -133,18 +137,17 @@ class SignatureBinder:
         """Positional where Python demands it: positional-only parameters, and all before a filled `*args`."""
         positional: list[Any] = []
         keywords: dict[str, Any] = dict(rest)
-        star = next((slot for slot in self.slots if slot.parameter.kind is VAR_POSITIONAL), None)
-        star_filled = star is not None and bool(values.get(star.name))
-        last_only = max(
-            (i for i, slot in enumerate(self.slots) if slot.parameter.kind is POSITIONAL_ONLY and slot.name in values),
-            default=-1,
-        )
-        for index, slot in enumerate(self.slots):
-            kind, name = slot.parameter.kind, slot.name
+        star_filled = any(kind is VAR_POSITIONAL and values.get(name) for name, kind in self.reading.order)
+        demanded = [
+            kind is POSITIONAL_ONLY or (kind is POSITIONAL_OR_KEYWORD and star_filled) for _, kind in self.reading.order
+        ]
+        last_given = max((i for i, (name, _) in enumerate(self.reading.order) if demanded[i] and name in values), default=-1)
+        for index, (name, kind) in enumerate(self.reading.order):
             if kind is VAR_POSITIONAL:
                 positional.extend(values.get(name, ()))
-            elif (kind is POSITIONAL_ONLY and index <= last_only) or (kind is POSITIONAL_OR_KEYWORD and star_filled):
-                positional.append(values[name] if name in values else slot.parameter.default)
+            elif demanded[index]:
+                if index <= last_given or star_filled:
+                    positional.append(values[name] if name in values else self._defaults[name])
             elif name in values:
                 keywords[name] = values[name]
         return positional, keywords
@@ -187,18 +190,24 @@ def _without_refused_nulls(value: Any, error: ValidationError) -> Any:
 
 
 class SchemaBinder:
-    """Arguments for a tool that brings its own JSON Schema; they are passed on as one dict."""
+    """Arguments for a tool that brings its own JSON Schema; they are passed on as one dict.
 
-    def __init__(self, input_schema: Mapping[str, Any] | None) -> None:
+    `context_place` says how the context goes with it: as the second argument (1), by a keyword's name, or not at all.
+    """
+
+    def __init__(self, input_schema: Mapping[str, Any] | None, context_place: str | int | None = None) -> None:
         given = input_schema or {"type": "object", "properties": {}, "additionalProperties": False}
         self.input_schema, self.malformed = well_formed(given)
+        self._context_place = context_place
         self._validator: Any = None
 
-    def bind(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         found = list(self._misfits(arguments))
         if found:
             raise Misfits(found)
-        return [arguments], {}
+        if isinstance(self._context_place, str):
+            return [arguments], {self._context_place: context}
+        return [arguments, context][: 1 if self._context_place is None else 2], {}
 
     def _misfits(self, arguments: dict[str, Any]) -> Iterator[str]:
         if self._validator is None:

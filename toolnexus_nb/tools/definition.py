@@ -135,7 +135,7 @@ class Tool:
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """What runs behind `execute`: bind and call. Raises whatever the tool raises; Misfits if arguments do not fit."""
-        positional, keywords = self._binder.bind(arguments)
+        positional, keywords = self._binder.bind(arguments, context)
         return await self._runner.run(self, positional, keywords, context)
 
     def approval_needed(self, arguments: dict[str, Any]) -> str | None:
@@ -278,7 +278,7 @@ def _tool_of(
         title=title,
         annotations=annotations,
         binder=SignatureBinder(reading),
-        runner=FunctionRunner(plain, reading.context_parameter),
+        runner=FunctionRunner(plain),
     )
     made._decorated, made._options = (
         function,
@@ -318,10 +318,10 @@ def native_tool(
     return Tool(
         name=name,
         description=description or "",
-        input_schema=input_schema,
         function=fn,
         source="native",
-        runner=FunctionRunner(fn, _context_place(fn)),
+        binder=SchemaBinder(input_schema, _context_place(fn)),
+        runner=FunctionRunner(fn),
         **options,
     )
 

@@ -70,6 +70,8 @@ def _sections(text: str, style: str) -> Documentation:
 
     parameters: dict[str, ParameterText] = {}
     paragraphs: list[str] = []
+    if style == "google" and _GOOGLE.match(text):
+        text = f"\n\n{text}"  # griffe takes the first line for the summary
     for section in _parser(style)(Docstring(text, lineno=1)):
         # Keyword arguments and NumPy's Other Parameters are parameters too; Attributes stand in a class's docstring.
         if isinstance(section, DocstringSectionParameters | DocstringSectionAttributes):

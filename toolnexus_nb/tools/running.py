@@ -53,20 +53,15 @@ class InvokeRunner:
 
 
 class FunctionRunner:
-    """A Python function; `context_place` is the keyword or the position its ToolContext is given by, or None."""
+    """A Python function."""
 
-    def __init__(self, function: Callable[..., Any], context_place: str | int | None) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._context_place = context_place
         self._at_hand = _runs_on_the_loop(function)
 
     async def run(
         self, tool: Tool, positional: list[Any], keywords: dict[str, Any], context: ToolContext
     ) -> ToolResult:
-        if isinstance(self._context_place, str):
-            keywords = {**keywords, self._context_place: context}
-        elif self._context_place is not None:
-            positional = [*positional, context]
         if tool.main_thread:
             return await on_main_thread(self._finished, positional, keywords, context)
         if self._at_hand:

@@ -53,7 +53,8 @@ class Reading:
     """A callable as read: the parameters a model may fill, and the name of the one that receives the context.
 
     `fixed` are the parameters no model fills: the context's, a partial's. `takes_self`: a method without its object.
-    `names` gives what the names in its annotations mean.
+    `order` has (name, kind) of everything that is passed, the context too. `names` gives what the names in its
+    annotations mean.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Reading:
     context_parameter: str | None
     takes_self: bool
     fixed: frozenset[str] = frozenset()
+    order: tuple[tuple[str, Any], ...] = ()
     names: Callable[[], dict[str, Any]] = dict
 
 
@@ -94,7 +96,8 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
         with names_known(scope.names):
             kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
     fixed = frozenset(bound | {context_parameter or ""})
-    return Reading(title, documentation, tuple(kept), context_parameter, takes_self, fixed, scope.names)
+    order = tuple((raw.name, raw.kind) for raw in parameters if raw.name not in bound)
+    return Reading(title, documentation, tuple(kept), context_parameter, takes_self, fixed, order, scope.names)
 
 
 def _signature(function: Any) -> inspect.Signature:
@@ -138,11 +141,20 @@ def raw_docstring(function: Any) -> str | None:
     """The docstring a person wrote for a callable; a callable object's `__call__` wins over its class."""
     while isinstance(function, functools.partial):
         function = function.func
-    if isinstance(function, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+    if isinstance(function, types.MethodType):
+        return function.__doc__ or _inherited_docstring(function)
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType):
         return function.__doc__
     if isinstance(function, type):
         return _class_docstring(function)
     return underlying(function).__doc__ or function.__doc__
+
+
+def _inherited_docstring(method: types.MethodType) -> str | None:
+    """What a base class says about a method (inspect.getdoc would ask the attributes, and a Tool among them answers)."""
+    owner = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
+    found = (vars(base).get(method.__name__) for base in owner.__mro__)
+    return next((text for one in found if one is not None and (text := getattr(one, "__doc__", None))), None)
 
 
 def _class_docstring(cls: type) -> str | None:
