@@ -1,4 +1,4 @@
-"""Everybody can read the views (axe-core), and nobody can make them run anything: live, reopened, and as nbconvert's page."""
+"""Everybody can read the views (axe-core); nobody can make them run anything: live, reopened, as nbconvert's page."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class Drawing:
     def _repr_svg_(self):
         return "<svg xmlns='http://www.w3.org/2000/svg' onload='window.HIT=1'><script>window.HIT=1</script></svg>"
 
-properties = {name: {"type": "string", "description": evil, "enum": [name], "default": name, "title": evil} for name in EVIL}
-properties["nested"] = {"type": "array", "items": {"type": "object", "properties": {evil: {"type": "string", "format": evil}}}}
+properties = {one: {"type": "string", "description": evil, "enum": [one], "default": one} for one in EVIL}
+inner = {"type": "object", "properties": {evil: {"type": "string", "format": evil}}}
+properties["nested"] = {"type": "array", "items": inner}
 tool = tn.native_tool("evil", evil, {"type": "object", "properties": properties}, lambda arguments: Rich())
 drawing = tn.native_tool("drawing", evil, {"type": "object", "properties": properties}, lambda arguments: Drawing())
 
@@ -70,7 +71,8 @@ for each in (tool, drawing, failing):
 
 def model(messages, tools):
     if messages[-1]["role"] == "tool":
-        return {"content": evil + " [link](javascript:window.HIT=1) ![x](https://evil.example/x.png)", "reasoning": evil}
+        said = evil + " [link](javascript:window.HIT=1) ![x](https://evil.example/x.png)"
+        return {"content": said, "reasoning": evil}
     return {"content": evil, "tool_calls": [{"id": evil, "function": {"name": "failing", "arguments": {}}}]}
 answer = tn.Chat(tn.connect(model), tn.session().toolkit).ask_sync(evil)
 tn.session().chat.last
@@ -93,7 +95,7 @@ def axe(require) -> str:
 
 
 def violations(page: Any, axe: str) -> list[str]:
-    """What axe-core finds in the views: rule, and the element. JupyterLab's body has no height, which would hide contrast."""
+    """What axe-core finds in the views: rule and element. JupyterLab's body has no height, which hides contrast."""
     page.evaluate(axe)
     page.add_style_tag(content="body { overflow: visible !important; height: auto !important; }")
     found = page.evaluate(
@@ -101,7 +103,7 @@ def violations(page: Any, axe: str) -> list[str]:
             const views = [...document.querySelectorAll('.tnx, .tnx-formbox')].filter(v => v.offsetParent);
             for (const details of document.querySelectorAll('.tnx details')) details.open = true;
             const result = await axe.run({ include: views }, { runOnly: rules, resultTypes: ['violations'] });
-            return result.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.html.slice(0, 160)} ${n.failureSummary}`));
+            return result.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.html.slice(0, 160)}`));
         }""",
         AXE_RULES,
     )

@@ -190,8 +190,9 @@ def test_the_python_form_is_a_program(run: list[Exchange]) -> None:
     assert options["json"] == hostile and options["headers"]["Authorization"] == "Bearer K"
 
 
-def test_a_model_in_this_process_has_no_curl() -> None:
-    html = wire_html(steps([exchange([USER], [(0.1, sse(content="x"))], url="rehearsal:")]))
+@pytest.mark.parametrize("url", ["rehearsal:", "http://rehearsal.invalid/v1/chat/completions"])
+def test_a_model_in_this_process_has_no_curl(url: str) -> None:
+    html = wire_html(steps([exchange([USER], [(0.1, sse(content="x"))], url=url)]))
     assert "runs inside" in html and "curl -N" not in html
 
 

@@ -73,8 +73,13 @@ def has_front_end() -> bool:
         or "google.colab" in sys.modules
         or sys.platform == "emscripten"
         or bool(os.environ.get("VSCODE_PID") or os.environ.get("VSCODE_CWD"))
-        or os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
+        or in_voila()
     )
+
+
+def in_voila() -> bool:
+    """Whether this kernel serves a Voila page: it runs all cells first, and the page is used afterwards."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
 
 
 def running_cell() -> str | None:

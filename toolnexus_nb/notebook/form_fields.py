@@ -316,11 +316,10 @@ class ObjectField(Field):
         return values
 
     def _take_more(self) -> dict[str, Any]:
-        more = self._more.take() if self._more is not None else LEFT_OUT
-        if more is LEFT_OUT:
+        if self._more is None or (more := self._more.take()) is LEFT_OUT:
             return {}
         if not isinstance(more, dict):
-            raise FieldErrors({"*": "an object of names and values is needed"})
+            raise self._more.fail("an object of names and values is needed")
         return more
 
     def put(self, value: Any) -> None:

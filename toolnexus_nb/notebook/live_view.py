@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .display import Display, closed, has_front_end, open_until_next_cell
+from .display import Display, closed, has_front_end, in_voila, open_until_next_cell
 from .stylesheet import stylesheet
 
 #: Seconds that a page has to say it has drawn the widget (its JavaScript may be missing where the page comes from).
@@ -73,7 +73,7 @@ class LiveView:
         self._display = Display()
         self._widget = self._build() if has_front_end() else None
         self._display.publish(self.html(), self.text(), widget=self._widget)
-        if self._widget is not None:
+        if self._widget is not None and not in_voila():
             self._answered = False
             open_until_next_cell(self)
             self._expect_answer()
@@ -116,7 +116,7 @@ class LiveView:
     def _ipython_display_(self) -> None:
         self.show()
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.text()
 
 

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from ..tools.definition import Tool
     from ..tools.linting import Finding
 
-#: With more tools than this, one JSON form is kept for each instead of one for every provider.
+#: With more tools than this, one JSON form is kept for each instead of one for every provider; with more than
+#: `VERY_MANY_TOOLS` none, and no lens.
 MANY_TOOLS = 12
+VERY_MANY_TOOLS = 60
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,10 @@ def tool_panels(facts: ToolFacts) -> dict[str, str]:
     return panels
 
 
+def hint_of_more(name: str) -> str:
+    return tag("p", hint("its JSON and where it comes from: "), code(f"%toolnexus schema {name}"), cls="tnx-note")
+
+
 def tool_title(facts: ToolFacts) -> str:
     """The line that names a tool: name, first line of its description, marks, tokens."""
     description = (facts.tool.description or "").strip()
@@ -186,7 +192,7 @@ def tool_body(facts: ToolFacts, actions: str = "") -> str:
             tool_table(facts.tool.input_schema),
             findings_block(facts.findings),
             change_block(facts.changes),
-            tabs(tool_panels(facts)),
+            tabs(panels) if (panels := tool_panels(facts)) else hint_of_more(facts.tool.name),
             tag("div", actions, cls="tnx-actions") if actions else "",
         )
     )

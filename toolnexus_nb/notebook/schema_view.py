@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .lens_markup import Lens
 from .live_view import LiveView, pane
 from .markup import tag
-from .schema_markup import MANY_TOOLS, Form, ToolFacts, schema_html, schema_text
+from .schema_markup import MANY_TOOLS, VERY_MANY_TOOLS, Form, ToolFacts, schema_html, schema_text
 
 if TYPE_CHECKING:
     from ..tools.changes import ToolChange
@@ -46,16 +46,18 @@ class SchemaView(LiveView):
         return self._facts
 
     def html(self) -> str:
-        return schema_html(self.facts())
+        tried = self._form is not None and self._form.last is not None
+        return schema_html(self.facts()) + (self._form.html() if self._form is not None and tried else "")
 
     def text(self) -> str:
-        return schema_text(self.facts())
+        tried = self._form is not None and self._form.last is not None
+        return schema_text(self.facts()) + (f"\n\n{self._form.text()}" if self._form is not None and tried else "")
 
     def freeze(self) -> None:
         if self._form is not None:
             self._form.stop()
         super().freeze()
-        self._form = self._slot = None
+        self._slot = None
 
     def _history(self, tool: Tool) -> list[ToolChange]:
         if self._changes:
@@ -134,7 +136,7 @@ def gather(
     from ..tools.linting import lint
 
     findings = lint(tools)  # of all at once: some findings are about two of them
-    shown = _PROVIDERS if len(tools) <= MANY_TOOLS else {"OpenAI": "openai"}
+    shown = _PROVIDERS if len(tools) <= MANY_TOOLS else {"OpenAI": "openai"} if len(tools) <= VERY_MANY_TOOLS else {}
     return [
         ToolFacts(
             tool,
@@ -142,7 +144,7 @@ def gather(
             token_count=tokens_of([tool]),
             findings=[finding for finding in findings if finding.tool == tool.name],
             changes=changes.get(tool.name, ()),
-            lens=lens_of(tool),
+            lens=lens_of(tool) if shown else None,
             tags=tags_of(tool),
         )
         for tool in tools

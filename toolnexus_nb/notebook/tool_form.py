@@ -90,8 +90,10 @@ class ToolForm(LiveView):
 
     def stop(self) -> None:
         """Stop the run that is going on, if there is one."""
-        if self._task is not None:
-            self._task.cancel()
+        task = self._task
+        if task is not None and not task.done():
+            # the click may have been served by another thread's loop (ipykernel 7.0 to 7.3)
+            _on(task.get_loop(), task.cancel)
 
     async def _execute(self, arguments: dict[str, Any]) -> ToolResult | None:
         from ..tools.context import ToolContext
@@ -250,7 +252,7 @@ def _tool_of(tool: Any, toolkit: Toolkit | None) -> Tool:
     return _tools_of(tool)[0]
 
 
-def _on(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+def _on(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
     if not loop.is_closed():
         loop.call_soon_threadsafe(callback)
 
@@ -271,11 +273,8 @@ def _what_can_be_taken(fields: ObjectField) -> dict[str, Any]:
 
 
 def errors_by_field(result: ToolResult, schema: Mapping[str, Any]) -> dict[str, str]:
-    """Which fields a refused call is about: what the result's metadata says, else the parameters its sentence names."""
-    told = result.metadata.get("errors")
-    if isinstance(told, Mapping):
-        return {str(path): str(words) for path, words in told.items()}
-    if result.traceback:
+    """Which fields a call that was refused for its arguments is about: the parameters that its sentences name."""
+    if result.metadata.get("reason") != "arguments":
         return {}  # the tool itself failed: no field is to blame
     found = {}
     for name in schema.get("properties") or {}:

@@ -20,7 +20,9 @@ _OWN = ("host", "content-length", "connection", "accept-encoding", "user-agent",
 
 
 def has_address(url: str) -> bool:
-    return urlsplit(url).scheme in ("http", "https")
+    """Whether another program could ask there. Models of this process have addresses that end in `.invalid`."""
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and not (parts.hostname or "").endswith(".invalid")
 
 
 def _kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
