@@ -114,6 +114,14 @@ def test_several_handlers_are_one_and_each_hears_its_own_feed() -> None:
     both.on_tool_error("c2", "g", "boom")
     both.on_event("event")
     assert notes.seen == ["f", ("c1", "f", "r"), ("c2", "g", "boom")]
+    later: list[str] = []
+
+    class Fails(NoOpToolHandler):
+        def on_tool_error(self, tool_call_id: str, tool_name: str, error: str) -> None:
+            later.append(error)
+
+    combine_handlers(notes, Fails()).on_tool_error("c3", "h", "bang")
+    assert later == ["bang"]
     assert watcher.seen == ["event"]
     assert flatten_handlers(None) == [] and flatten_handlers(notes) == [notes]
 

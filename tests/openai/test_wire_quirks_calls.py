@@ -152,6 +152,18 @@ def test_A16_two_calls_with_one_id_get_two() -> None:
     assert second.id not in ("", "call_w") and second.arguments == {"n": 2}
 
 
+def test_A16_an_id_that_another_call_has_is_replaced_at_once_and_for_good() -> None:
+    accumulator = CompletionAccumulator()
+    told = []
+    for index, arguments in ((0, "{}"), (1, '{"n":'), (1, "2}")):
+        delta = {"tool_calls": [function("w", arguments, index=index, id="call_w")]}
+        accumulator.add_chunk({"choices": [{"index": 0, "delta": delta}]})
+        told += [piece.id for piece in accumulator.touched]
+    first, second = accumulator.tool_calls
+    assert (first.id, second.arguments) == ("call_w", {"n": 2})
+    assert told == [first.id, second.id, second.id]
+
+
 def test_A17_another_id_without_a_name_continues_the_call(called: Called) -> None:
     first = function("f", '{"a', index=0, id="x1")
     assert called(first, function(None, '":1}', index=0, id="x2")) == [("x1", "f", {"a": 1})]

@@ -138,8 +138,8 @@ def test_B16_unknown_parts_are_no_text_and_are_kept(wire: Any) -> None:
     ]
     stream = wire.hear(wire.sse(wire.chunk({"content": parts}, "stop")))
     assert (stream.message.content, stream.message.reasoning_text) == ("Hi", "so")
-    assert stream.accumulator.content_parts == [{"type": "odd", "x": 1}]
-    assert whole({"content": parts}).message.content == "Hi"
+    assert stream.message.other_parts == [{"type": "odd", "x": 1}]
+    assert whole({"content": parts}).message.other_parts == [{"type": "odd", "x": 1}]
 
 
 def test_B17_a_null_or_missing_delta_says_nothing(wire: Any) -> None:

@@ -16,10 +16,12 @@ from toolnexus_nb.openai import (
     ChatCompletionChunk,
     ChatCompletionRequest,
     ChatCompletionResponse,
+    ChatStream,
     ErrorResponse,
     FunctionTool,
     Message,
     ModelsResponse,
+    StreamError,
     StreamingToolCallAccumulator,
     TokenCounter,
     ToolCall,
@@ -289,6 +291,21 @@ def test_arguments_are_read_leniently_and_written_strictly(received: str, value:
 def test_G01_G02_nothing_is_repaired(text: str) -> None:
     function = ToolCallFunction(name="f", arguments=text)
     assert function.arguments_error and function.arguments_text == text and function.model_dump()["arguments"] == "{}"
+
+
+@pytest.mark.parametrize("depth", [150, 250, 900, 5000])
+def test_deep_json_breaks_nothing(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    function = ToolCallFunction(name="f", arguments=f'{{"a":{deep}}}')
+    assert bool(function.arguments_error) == (depth > 200)
+    json.loads(function.model_dump()["arguments"])
+    event = f'data: {{"x":{deep},"choices":[{{"delta":{{"content":"hi","y":{deep}}},"finish_reason":"stop"}}]}}\n\n'
+    stream = ChatStream.from_bytes([event.encode()])
+    try:
+        list(stream)
+    except StreamError:
+        assert depth > 150
+    stream.message.model_dump_json()
 
 
 def test_a_number_too_long_for_python_is_an_error_of_that_call() -> None:

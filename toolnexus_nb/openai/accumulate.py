@@ -73,7 +73,8 @@ class CompletionAccumulator:
             head["model"] = chunk.model
         if chunk.id and "id" not in head:
             head["id"] = chunk.id
-            head["created"] = chunk.created
+            if chunk.created is not None:
+                head["created"] = chunk.created
         if chunk.system_fingerprint:
             head["system_fingerprint"] = chunk.system_fingerprint
         if chunk.service_tier:
@@ -128,12 +129,6 @@ class CompletionAccumulator:
         """What the last chunk added to the calls, in order."""
         state = self._state(0)
         return state.calls.pieces or state.legacy.pieces if state else []
-
-    @property
-    def content_parts(self) -> list[Any]:
-        """Content parts that are neither text nor thoughts, as received (B16)."""
-        state = self._state(0)
-        return state.parts if state else []
 
     @property
     def usage(self) -> Usage | None:
@@ -277,7 +272,9 @@ class _ChoiceState:
         calls = self.tool_calls(broken)
         if calls:
             body["tool_calls"] = calls
-        return Message.read(body)
+        message = Message.read(body)
+        message.other_parts.extend(self.parts)
+        return message
 
     def choice(self, index: int, broken: bool) -> Choice:
         body = {

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from .json_text import clean_text, clean_value, dump_json, load_json
@@ -97,8 +98,11 @@ class APIError(ToolnexusError):
         self.headers = redact_value(self.headers, secrets)
 
     def __str__(self) -> str:
-        parts = [self._what_happened(), self.advice]
+        parts = [self._what_happened(), self._what_to_do()]
         return redact(" ".join(part for part in parts if part))
+
+    def _what_to_do(self) -> str:
+        return self.advice
 
     def _what_happened(self) -> str:
         who = self.endpoint or "The endpoint"
@@ -142,9 +146,7 @@ class RateLimitError(APIError):
         """Seconds to wait as the provider asks, None if it does not say (K01)."""
         return retry_after(self.headers)
 
-    @property
-    def advice(self) -> str:  # type: ignore[override]
-        """What to do next: wait, or look at the account."""
+    def _what_to_do(self) -> str:
         if "insufficient_quota" in (self.code, self.type):
             return "Check the account's quota and billing."
         seconds = self.retry_after
@@ -317,10 +319,8 @@ def _status_inside(fields: dict[str, Any]) -> int | None:
 
 
 def _reason(status: int | None) -> str:
-    from http import HTTPStatus
-
     try:
-        return HTTPStatus(status or 0).phrase
+        return HTTPStatus(status).phrase if status and status >= 400 else "no message"
     except ValueError:
         return "no message"
 

@@ -82,9 +82,9 @@ class CombinedHandler(EventHandler):
         for handler in self.handlers:
             if receives_events(handler) != (method == "on_event"):
                 continue
-            tell = getattr(handler, method, None) or getattr(handler, "on_tool_result")  # noqa: B009 - not in every protocol
+            known = method if hasattr(handler, method) or method != "on_tool_error" else "on_tool_result"
             try:
-                answer = tell(*args)
+                answer = getattr(handler, known)(*args)
             except Exception as error:
                 failed.append(error)
             else:

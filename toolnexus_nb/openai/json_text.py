@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_DEEPEST = 200  # levels; the same limit as pydantic's parser has
+_TOO_DEEP = "the JSON is nested too deeply"
 _LENIENT = json.JSONDecoder(strict=False)
 
 
@@ -40,9 +42,23 @@ def load_json(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     try:
-        return _LENIENT.decode(text)
+        value = _LENIENT.decode(text)
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
+    if text.count("{") + text.count("[") > _DEEPEST and _is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Whether a value is nested deeper than can be walked, compared and written again without trouble."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inside = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        level = [item for items in inside for item in items]
+        if not level:
+            return False
+    return True
 
 
 def load_json_prefix(text: str, start: int = 0) -> tuple[Any, int]:
@@ -50,7 +66,7 @@ def load_json_prefix(text: str, start: int = 0) -> tuple[Any, int]:
     try:
         return _LENIENT.raw_decode(text, start)
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
 
 
 def json_ready(value: Any) -> Any:

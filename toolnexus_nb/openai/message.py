@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from .content import Content, ContentPart, Text, content_text, details_text
 from .json_text import clean_text, dump_json
@@ -39,6 +39,12 @@ class Message(WireModel):
     annotations: list[Any] | None = None
     audio: dict[str, Any] | None = None
     function_call: dict[str, Any] | None = None
+    _other_parts: list[Any] = PrivateAttr(default_factory=list)
+
+    @property
+    def other_parts(self) -> list[Any]:
+        """Parts of a received content that are neither text nor thoughts, as they came; not sent back (B16)."""
+        return self._other_parts
 
     @classmethod
     def from_any(cls, value: Any) -> Message:

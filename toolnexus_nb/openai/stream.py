@@ -370,6 +370,7 @@ def parse_response(
             raise StreamError(INCOMPLETE)
     except APIError as error:
         accumulator.cut = True
+        error.headers = error.headers or {name.lower(): value for name, value in (headers or {}).items()}
         finish_error(error, accumulator, endpoint, secrets)
         raise
     accumulator.closed = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .arguments import is_complete, split_packed, without_placeholder
@@ -31,33 +32,20 @@ class CallPiece(NamedTuple):
     arguments: str
 
 
+@dataclass(slots=True)
 class _Slot:
-    """One call under way. `id_given`: the provider named the id (else it is ours until the provider does)."""
+    """One call under way. `said_id`: the provider's id, which `id` is too unless another call had it first (A16)."""
 
-    __slots__ = (
-        "custom",
-        "extra",
-        "function_extra",
-        "id",
-        "id_given",
-        "name",
-        "pieces",
-        "position",
-        "split_ids",
-        "type",
-    )
-
-    def __init__(self, position: int) -> None:
-        self.position = position
-        self.id = ""
-        self.id_given = False
-        self.name = ""
-        self.type = ""
-        self.pieces: list[str] = []
-        self.custom = False
-        self.extra: dict[str, Any] = {}
-        self.function_extra: dict[str, Any] = {}
-        self.split_ids: list[str] = []
+    position: int
+    id: str = ""
+    said_id: str = ""
+    name: str = ""
+    type: str = ""
+    custom: bool = False
+    pieces: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    function_extra: dict[str, Any] = field(default_factory=dict)
+    split_ids: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -68,6 +56,7 @@ class _Slot:
 
     @property
     def blank(self) -> bool:
+        """Whether the arguments have not begun."""
         return not any(map(str.strip, self.pieces))
 
     @property
@@ -118,7 +107,6 @@ class StreamingToolCallAccumulator:
         `cut`: the answer ended by its token limit or broke off, so arguments that are blank are not `{}` but missing
         (B09). Arguments that do not parse are kept in `arguments_text`, with `arguments_error`.
         """
-        self._part_equal_ids()
         return [call for slot in self._slots if slot.name or not slot.blank for call in _calls_of(slot, cut)]
 
     def get_tool_call(self, index: int) -> ToolCall | None:
@@ -158,9 +146,10 @@ class StreamingToolCallAccumulator:
 
     def _take(self, slot: _Slot, entry: DeltaToolCall) -> str:
         """Add one entry to its slot; gives the text it added to the arguments."""
-        if entry.id and not slot.id_given:
-            slot.id, slot.id_given = entry.id, True
-            self._by_id.setdefault(entry.id, slot)
+        if entry.id and not slot.said_id:
+            slot.said_id = entry.id
+            if self._by_id.setdefault(entry.id, slot) is slot:
+                slot.id = entry.id
         slot.type = slot.type or entry.type or ""
         slot.extra.update(_said(entry.__pydantic_extra__))
         name, arguments = _body_of(entry)
@@ -182,14 +171,6 @@ class StreamingToolCallAccumulator:
         joined = held + piece
         return piece if piece in self.tool_names and joined not in self.tool_names else joined
 
-    def _part_equal_ids(self) -> None:
-        """Two calls of one message with the same id: the later one gets a fresh id (A16)."""
-        seen: set[str] = set()
-        for slot in self._slots:
-            if slot.id in seen:
-                slot.id = generate_tool_call_id()
-            seen.add(slot.id)
-
 
 def _is_custom(entry: DeltaToolCall) -> bool:
     """Whether an entry is a piece of a custom tool call (A25); zero values beside a function are noise (A29)."""
@@ -210,8 +191,8 @@ def _begins_another(slot: _Slot, entry: DeltaToolCall) -> bool:
     name, arguments = _body_of(entry)
     if not name:
         return False
-    if entry.id and slot.id_given:
-        return entry.id != slot.id and (slot.blank or slot.full)
+    if entry.id and slot.said_id:
+        return entry.id != slot.said_id and (slot.blank or slot.full)
     begins = isinstance(arguments, Mapping) or (isinstance(arguments, str) and arguments.lstrip()[:1] == "{")
     return begins and slot.full
 
