@@ -88,8 +88,7 @@ async def add_config(toolkit: Toolkit, source: str | os.PathLike[str] | Mapping[
 
 
 async def _add_all(toolkit: Toolkit, specs: list[ServerSpec]) -> list[McpServer]:
-    for spec in specs:
-        await _close_old(toolkit, spec.name)
+    await asyncio.gather(*(_close_old(toolkit, spec.name) for spec in specs))
     servers = [McpServer(toolkit, spec) for spec in specs]
     try:
         lists = await asyncio.gather(*(server._open_apart() for server in servers))

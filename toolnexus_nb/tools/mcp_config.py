@@ -96,7 +96,7 @@ class ServerSpec:
         if self.command:
             words = (_shown_program(self.command[0]), *map(_shown_path, self.command[1:]))
             return " ".join(word if word.startswith("~") and " " not in word else shlex.quote(word) for word in words)
-        return self.url or f"{type(self.server).__name__} in this process"
+        return re.sub(r"//[^/@]*@", "//", self.url) or f"{type(self.server).__name__} in this process"
 
     def child_environment(self) -> dict[str, str]:
         """What a child process gets: little of ours (no key of the kernel), and what is configured.

@@ -57,6 +57,10 @@ class Circumstances:
     replies: Sequence[Reply] = ()
 
 
+class SessionExpired(McpServerError):
+    """The server forgot our session, so it has not done what it was asked: a new session may ask again."""
+
+
 class Refused(Exception):
     """A request was answered with an error. `error` says which, `replies` how HTTP answered it."""
 
@@ -139,31 +143,30 @@ def _why_no_process(spec: ServerSpec, error: BaseException, about: Circumstances
     if isinstance(error, TimeoutError):
         advice = "Check that this command starts an MCP server that speaks on stdio, or give it longer with timeout=."
         return f"did not answer within {spec.open_timeout:g} s while it was being opened{heard}", advice
+    try_it = f"Try the command in a terminal: {spec.target}"
     if about.exit_code is not None:
-        code = about.exit_code
-        how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
-        return f"ended while it was being opened ({how}){heard}", f"Try the command in a terminal: {spec.target}"
-    if heard:
-        return f"could not be opened: {describe(error)}{heard}", f"Try the command in a terminal: {spec.target}"
-    return f"could not be opened: {describe(error)}", "Check that it is an MCP server and that its version fits."
+        return f"ended while it was being opened ({_how_it_ended(about.exit_code)}){heard}", try_it
+    return f"could not be opened: {describe(error)}{heard}", try_it
+
+
+def _how_it_ended(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
 
 
 def _why_no_answer(spec: ServerSpec, error: BaseException, about: Circumstances) -> tuple[str, str]:
-    bad = next((reply for reply in reversed(about.replies) if reply.status >= 300), None)
-    if bad is not None:
-        return f"answered HTTP {bad.status} at {spec.url}", http_advice(bad.status)
-    odd = next((r for r in about.replies if r.content_type and not r.content_type.startswith(_MCP_TYPES)), None)
-    if odd is not None:
-        what = f"answered at {spec.url} with {odd.content_type.split(';')[0]}, which is not MCP"
-        return what, "Check the address: many servers are at /mcp or /sse."
+    where = spec.target
     if isinstance(error, TimeoutError):
-        return (
-            f"did not answer within {spec.open_timeout:g} s at {spec.url}",
-            "Check that the address is an MCP endpoint, or give it longer with timeout=.",
-        )
+        advice = "Check that the address is an MCP endpoint, or give it longer with timeout=."
+        return f"did not answer within {spec.open_timeout:g} s at {where}", advice
+    last = about.replies[-1] if about.replies else None
+    if last is not None and last.status >= 300:
+        return f"answered HTTP {last.status} at {where}", http_advice(last.status)
+    if last is not None and last.content_type and not last.content_type.startswith(_MCP_TYPES):
+        what = f"answered at {where} with {last.content_type.split(';')[0]}, which is not MCP"
+        return what, "Check the address: many servers are at /mcp or /sse."
     if is_unreachable(error):
-        return f"could not be reached at {spec.url}: {describe(error)}", "Check that it runs, and the host and port."
-    return f"could not be opened at {spec.url}: {describe(error)}", "Check that the address is an MCP endpoint."
+        return f"could not be reached at {where}: {describe(error)}", "Check that it runs, and the host and port."
+    return f"could not be opened at {where}: {describe(error)}", "Check that the address is an MCP endpoint."
 
 
 _MCP_TYPES = ("application/json", "text/event-stream")
@@ -208,10 +211,6 @@ def describe(error: BaseException) -> str:
 
 def lost_error(spec: ServerSpec, about: Circumstances, doing: str) -> McpServerError:
     """A server that was open and is gone; `doing` is what it was asked for."""
-    if about.exit_code is not None:
-        code = about.exit_code
-        how = f" (exit code {code})" if code >= 0 else f" (killed by signal {-code})"
-    else:
-        how = ""
+    how = f" ({_how_it_ended(about.exit_code)})" if about.exit_code is not None else ""
     sentence = f"MCP server {spec.name!r} went away{how} during {doing}."
     return _error(spec, sentence, about, "It is opened again at the next call.")

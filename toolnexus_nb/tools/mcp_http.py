@@ -34,13 +34,14 @@ class HttpLog:
 
     async def note(self, response: Any) -> None:
         reply = Reply(response.request.method, response.status_code, response.headers.get("content-type", ""))
-        if reply.method == "GET" and reply.status == 405:
-            return  # a server may refuse to open the stream for its own messages; nothing is wrong
+        of_session = "mcp-session-id" in response.request.headers
+        if reply.method == "GET" and of_session:
+            return  # a server need not open the stream for messages of its own; nothing is wrong if it refuses
         self.replies.append(reply)
         mine = replies_to_this.get()
         if mine is not None:
             mine.append(reply)
-        if reply.status == 404 and "mcp-session-id" in response.request.headers:
+        if reply.status == 404 and of_session and reply.method == "POST":
             self.session_ended = True
 
 

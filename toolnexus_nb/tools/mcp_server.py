@@ -13,7 +13,7 @@ from ..openai.errors import redact
 from .background import HAS_THREADS, background_loop, hop, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
-from .mcp_errors import McpServerError, Refused, describe, http_advice, is_http_failure, opening_error
+from .mcp_errors import McpServerError, Refused, SessionExpired, describe, http_advice, is_http_failure, opening_error
 from .mcp_output_schema import MISMATCH, checked
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
 from .mcp_results import result_of_call
@@ -346,7 +346,6 @@ class McpServer:
     async def _try_call(
         self, tool: str, arguments: dict[str, Any], context: ToolContext | None, metadata: dict[str, Any]
     ) -> ToolResult:
-        session = await self._ready()
         limit = self.spec.call_timeout
         if context is not None and context.deadline is not None:
             limit = min(limit, max(0.0, context.deadline - time.monotonic()))
@@ -357,7 +356,7 @@ class McpServer:
                 context.report(progress, total, message)
 
         try:
-            answered = await session.request(
+            answered = await self._request(
                 lambda client: client.call_tool(tool, arguments, progress_callback=on_progress),
                 limit=limit,
                 doing=f"the call of {tool!r}",
@@ -374,6 +373,15 @@ class McpServer:
             running_call = False
         listed = self._listed.get(tool)
         return await checked(result_of_call(answered, metadata), listed.output_schema if listed is not None else None)
+
+    async def _request(self, make: Callable[[Any], Awaitable[T]], *, limit: float, doing: str) -> T:
+        """`Session.request` on the open session; once more on a new one if the server had forgotten the session."""
+        session = await self._ready()
+        try:
+            return await session.request(make, limit=limit, doing=doing)
+        except SessionExpired:
+            session = await self._ready()
+            return await session.request(make, limit=limit, doing=doing)
 
     def _why_refused(self, tool: str, refusal: Refused) -> str:
         """The sentence for a call that was answered with an error instead of a result."""

@@ -22,7 +22,16 @@ from typing import Any, Protocol, TypeVar
 
 from .background import submit
 from .mcp_config import ServerSpec
-from .mcp_errors import Circumstances, McpServerError, Refused, Reply, cause_of, lost_error, opening_error
+from .mcp_errors import (
+    Circumstances,
+    McpServerError,
+    Refused,
+    Reply,
+    SessionExpired,
+    cause_of,
+    lost_error,
+    opening_error,
+)
 from .mcp_http import HttpLog, http_transport, replies_to_this, sse_transport
 from .mcp_mending import mending
 from .mcp_stdio import ServerProcess, Tail, stdio_transport
@@ -196,7 +205,10 @@ class Session:
             async with self._clock(limit):
                 await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
             error = None if not work.done() or work.cancelled() else work.exception()
-            if not work.done() or self._connection_broke(error):
+            if error is not None and self.http.session_ended:
+                name = self.spec.name
+                raise SessionExpired(f"MCP server {name!r} ended the session during {doing}.", server=name) from error
+            if not work.done() or _is_broken_connection(error):
                 raise await self._lost(doing) from (self._error or error)
             if isinstance(error, Exception):
                 raise Refused(cause_of(error), replies) from error
@@ -205,15 +217,8 @@ class Session:
             del self._contexts[key]
             for task in (work, gone):
                 task.cancel()
+                task.add_done_callback(_seen)
             await asyncio.wait([work, gone], timeout=_CLEAN_UP)
-
-    def _connection_broke(self, error: BaseException | None) -> bool:
-        from mcp import MCPError
-        from mcp.types import CONNECTION_CLOSED
-
-        if self.http.session_ended:
-            return error is not None
-        return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
 
     async def _lost(self, doing: str) -> McpServerError:
         """Let the owner unwind (that is when the exit code is known), and say what happened."""
@@ -346,6 +351,19 @@ class Session:
                 await asyncio.sleep(pause)
             except (MCPError, RuntimeError):
                 return  # it does not offer this; `refresh()` and a reconnect still see changes
+
+
+def _is_broken_connection(error: BaseException | None) -> bool:
+    from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
+
+    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+
+
+def _seen(task: asyncio.Future[Any]) -> None:
+    """Look at how a cancelled request ended, so that asyncio does not warn that nobody did."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _awaited(work: Awaitable[T]) -> T:

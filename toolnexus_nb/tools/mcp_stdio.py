@@ -100,7 +100,7 @@ def _signal_group(pid: int, number: int) -> bool:
             os.kill(pid, number)
         else:
             os.killpg(pid, number)
-    except (ProcessLookupError, PermissionError, OSError):
+    except OSError:
         return False
     return True
 
@@ -150,9 +150,10 @@ async def stdio_transport(
 
 
 def _found(program: str, environment: dict[str, str]) -> str:
-    """The program, also where it is installed beside this Python: a kernel seldom has its own environment on its PATH."""
-    if os.sep in program or shutil.which(program, path=environment.get("PATH")):
-        return program
+    """The program, also if it is installed beside this Python: a kernel seldom has its environment on its PATH."""
+    on_path = shutil.which(program, path=environment.get("PATH"))
+    if os.sep in program or on_path:
+        return on_path or program if sys.platform == "win32" else program  # Windows starts no `npx`, only `npx.cmd`
     beside = Path(sys.executable).parent / program
     return str(beside) if beside.is_file() else program
 
@@ -229,7 +230,7 @@ async def _end(
     child: asyncio.subprocess.Process, process: ServerProcess, tasks: list[asyncio.Task[None]], streams: tuple[Any, ...]
 ) -> None:
     incoming, outgoing, received, to_send = streams
-    reader, writer, _ = tasks
+    _, writer, _ = tasks
     incoming.close()
     outgoing.close()
     await asyncio.wait([writer], timeout=0.3)  # what was accepted is still written
@@ -249,13 +250,11 @@ async def _end(
     await asyncio.gather(*tasks, return_exceptions=True)
     received.close()
     to_send.close()
-    transport = getattr(
-        child, "_transport", None
-    )  # nothing public closes the pipes a surviving grandchild may hold open
+    # Nothing public closes pipes that a process outside the group still holds; left open, they warn when collected.
+    transport = getattr(child, "_transport", None)
     if transport is not None:
         with suppress(PermissionError):
             transport.close()
-    reader.cancel()
 
 
 async def _ended(child: asyncio.subprocess.Process, seconds: float) -> bool:

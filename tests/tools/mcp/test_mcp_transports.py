@@ -201,3 +201,70 @@ def test_what_looks_like_a_credential(schema, message, found):
     from toolnexus_nb.tools.mcp import Elicitation
 
     assert Elicitation("s", message, {"properties": schema}).credential == found
+
+
+def test_a_server_that_forgot_the_session_is_asked_again_in_a_new_one(kit):
+    """HTTP 404 to a request that names a session: it was not done, and a new one is to be started (specification)."""
+    import http.server
+    import json
+
+    sessions, calls = set(), []
+
+    class Forgetful(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            method, session = message["method"], self.headers.get("mcp-session-id")
+            if session is not None and session not in sessions:
+                self.answer(404, {"error": "unknown session"})
+            elif method == "initialize":
+                sessions.add(f"s{len(sessions) + len(calls)}")
+                about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+                result = {**about, "serverInfo": {"name": "forgetful", "version": "1"}}
+                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": result}, session=max(sessions))
+            elif method == "tools/list":
+                tools = [{"name": "hi", "inputSchema": {"type": "object"}}]
+                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": tools}})
+            elif method == "tools/call":
+                calls.append(session)
+                result = {"content": [{"type": "text", "text": "hi"}]}
+                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+            elif "id" in message:
+                error = {"code": -32601, "message": "Method not found"}
+                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+            else:
+                self.answer(202, None)
+
+        def do_GET(self):
+            self.answer(404, None)
+
+        do_DELETE = do_GET
+
+        def answer(self, status, body, session=None):
+            data = json.dumps(body).encode() if body is not None else b""
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            if session:
+                self.send_header("mcp-session-id", session)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args):
+            pass
+
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    server = kit.add_mcp_sync("h", url=f"http://127.0.0.1:{web.server_port}/mcp")
+    assert kit.execute_sync("h_hi").output == "hi" and server.status().reopened == 0
+    sessions.clear()
+    assert kit.execute_sync("h_hi").output == "hi" and server.status().reopened == 1
+    assert len(set(calls)) == 2
+    server.close_sync()
+    web.shutdown()
+    web.server_close()
+
+
+def test_an_address_is_shown_without_user_and_password():
+    from toolnexus_nb.tools.mcp_config import make_spec
+
+    assert make_spec("s", url="https://me:secret@example.org/mcp").target == "https://example.org/mcp"
