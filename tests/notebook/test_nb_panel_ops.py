@@ -82,7 +82,9 @@ def test_arguments_appear_as_they_arrive_and_are_a_list_when_they_are_whole() ->
     ((name, part, html),) = [o for o in live.feed(ev.ToolCallDelta(1, 0, "a", "weather", '{"ci')) if o[0] == "add"]
     assert (name, part) == ("add", "r1.calls")
     assert "receiving" in html
-    assert live.feed(ev.ToolCallDelta(1, 0, "a", "weather", 'ty": "Oslo"}')) == [["text", "r1.c0.typed", 'ty": "Oslo"}']]
+    assert live.feed(ev.ToolCallDelta(1, 0, "a", "weather", 'ty": "Oslo"}')) == [
+        ["text", "r1.c0.typed", 'ty": "Oslo"}']
+    ]
     made = call("a", "weather", city="Oslo")
     operations = live.feed(ev.RoundFinished(1, Message.assistant(None, tool_calls=[made]), "tool_calls", None, 0.1))
     assert any(o[:2] == ["html", "r1.c0"] and "<dt>city</dt>" in o[2] for o in operations)
@@ -124,3 +126,10 @@ def test_thinking_streams_into_its_fold() -> None:
     first = live.feed(ev.ReasoningDelta(1, "Hm, <b>"))
     assert kinds(first) == [("html", "r1.thought"), ("text", "r1.thought")]
     assert live.feed(ev.ReasoningDelta(1, " well")) == [["text", "r1.thought", " well"]]
+
+
+def test_thinking_that_had_begun_goes_on_inside_its_fold_in_a_new_view() -> None:
+    live = Live()
+    live.feed(ev.RoundStarted(1, "m", 1, 0), ev.ReasoningDelta(1, "Hm"))
+    assert 'class="tnx-tail">Hm<' in live.painter.snapshot()[1][2]
+    assert live.feed(ev.ReasoningDelta(1, ", well")) == [["text", "r1.thought", ", well"]]

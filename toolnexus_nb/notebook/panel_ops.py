@@ -153,8 +153,8 @@ class Painter:
         self._drawn.add(round_.part)
         if thought:
             self._flows[f"{round_.part}.thought"] = TextFlow()
-        folded = thought_html(thought)
-        return [["add", "rounds", round_html(round_, thought=folded, said=said)]]
+            thought = thought_html(thought) if round_.finished else thought_start(thought)
+        return [["add", "rounds", round_html(round_, thought=thought, said=said)]]
 
     def _card(self, call: CallState) -> Operation:
         actions = approval_actions(call) if call.status == "waiting" and self._clickable() else ""

@@ -199,9 +199,9 @@ def said_html(text: str) -> str:
     return tag("div", esc(shortened(text, MOST_ANSWER)), cls="tnx-plain", style="white-space:pre-wrap")
 
 
-def thought_start() -> str:
-    """The fold that thinking streams into."""
-    return fold("thinking", tag("span", cls="tnx-tail"), cls="tnx-thought")
+def thought_start(text: str = "") -> str:
+    """The fold that thinking streams into, with what has come so far."""
+    return fold("thinking", tag("span", esc(text), cls="tnx-tail"), cls="tnx-thought")
 
 
 def thought_html(text: str) -> str:
@@ -285,11 +285,12 @@ def call_result(call: CallState, most: int = MOST_TEXT) -> str:
     result = call.result
     if result is None:
         return ""
+    pieces = "".join(_piece(piece) for piece in result.parts)
     if result.is_error or result.value is None:
-        shown = "".join(_piece(piece) for piece in result.parts)
-        body = [_bounded_text(result.output, most) if result.output.strip() or not shown else "", shown]
+        body = [_bounded_text(result.output, most) if result.output.strip() or not pieces else "", pieces]
     else:
-        body = [_value(result.value, most)]
+        pictures = any(piece.kind == "image" for piece in result.parts)  # what a figure's own display may not give
+        body = [pieces if pictures else _value(result.value, most)]
         if not _same(result.value, result.output):
             body.append(fold("what the model reads", pre(result.output, most=most), cls="tnx-model-reads"))
     if result.traceback:
