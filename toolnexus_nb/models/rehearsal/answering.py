@@ -13,6 +13,7 @@ from .steps import Step
 WHO = "I am the rehearsal model: no language model, only a planner that matches the words of a prompt with tools."
 _GREETING = re.compile(r"^\W*(hi|hello|hey|good (morning|evening|afternoon)|greetings)\b", re.IGNORECASE)
 _THANKS = re.compile(r"^\W*(thanks|thank you|cheers|great|perfect|bye|goodbye)\b", re.IGNORECASE)
+_WHO_ARE_YOU = re.compile(r"\b(what (can|could|do) you do|who are you|what are you|how can you help|what tools)\b", re.IGNORECASE)
 _LONG = 600
 
 
@@ -24,6 +25,8 @@ def nothing_fits(prompt: str, offers: Sequence[Offer]) -> str:
     if not names:
         return f"{WHO} No tools were offered with this request, so there is nothing I can do with it."
     listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    if _WHO_ARE_YOU.search(prompt):
+        return f"{WHO} I can call {listed}."
     if _GREETING.match(prompt):
         return f"Hello! {WHO} I can call {listed}."
     one = len(names) == 1

@@ -13,6 +13,7 @@ from .reading import Reading
 from .words import best_kin, stem, worth
 
 _GENERAL_VERBS = frozenset("get find calculate compute determine show create generate".split())
+_POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
@@ -62,7 +63,7 @@ def match(offer: Offer, reading: Reading) -> Match:
             heard.append(token.text)
     covered = _share(explained, otherwise=0.5)
     evidence = min(sum(weight * near for weight, near in explained), 5.0) / 5
-    sure = _sureness(filled)
+    sure = _sureness(filled, reading)
     telling = _telling(filled, reading)
     heard += telling
     idle = _idle_share(filled, reading)
@@ -119,19 +120,19 @@ def _idle_share(filled: Filled, reading: Reading) -> float:
     return sum(at not in filled.used for at in values) / len(values) if values else 0.0
 
 
-def _sureness(filled: Filled) -> float:
+def _sureness(filled: Filled, reading: Reading) -> float:
+    """The share of the required arguments that is known: free text counts less, "it" and "there" nearly as much as a value."""
     required = filled.offer.required
     if not required:
         return 1.0
-    sure = {
-        parameter.name: 0.0
-        if parameter in filled.missing
-        else 0.7
-        if filled.scores.get(parameter.name, 1.0) < 0.5
-        else 1.0
-        for parameter in required
-    }
-    return sum(sure.values()) / len(required)
+    pointed = len(filled.missing) == 1 and bool(_POINTERS & reading.lower_words)
+    sure = 0.0
+    for parameter in required:
+        if parameter in filled.missing:
+            sure += 0.8 if pointed else 0.0
+        else:
+            sure += 0.7 if filled.scores.get(parameter.name, 1.0) < 0.5 else 1.0
+    return sure / len(required)
 
 
 def _explains(word: str, offer: Offer) -> float:

@@ -16,6 +16,7 @@ VALUES = frozenset(("name", "number", "quote", "date", "time", "email", "url", "
 _LINKS = frozenset(
     "of is are was be the a an as to = : equal equals equalling being value set at with its about around".split()
 )
+_NAMING = frozenset(("of", "as", "called", "named", "titled", "entitled", "with"))
 _JOINTS = frozenset(("and", "or", "&", "plus", "as", "well"))
 
 
@@ -31,9 +32,32 @@ def _nearness(token: Token, stems: frozenset[str]) -> float:
 
 def cue(reading: Reading, start: int, end: int, parameter: Parameter) -> float:
     """How strongly the words around tokens start..end name the parameter: 3 right before, 2.5 right after, 0 not at all."""
+    if start and reading.tokens[start].kind != "number":
+        fed = PREPOSITIONS.get(reading.tokens[start - 1].lower)
+        if fed and reading.tokens[start - 1].lower not in _NAMING and not fed & set(parameter.words):
+            return 0.0  # "a message to Bob": Bob is whom it goes to, not the message
     strong = _beside(reading, start, end, parameter.name_stems)
     hint = _beside(reading, start, end, parameter.hint_stems)
     return max(strong, 0.5 * hint) + 0.2 * min(strong, hint)
+
+
+_SOURCE = frozenset(("from", "source", "base", "input", "initial"))
+_TARGET = frozenset(("to", "target", "into", "output", "destination"))
+
+
+def direction(reading: Reading, at: int, parameter: Parameter, *, measured: bool) -> float:
+    """Whether a unit or currency is the one converted from or to: "25 C in F", "dollars to euros".
+
+    `measured`: it stands with a number, so it is what is converted.
+    """
+    before = reading.tokens[at - 1].lower if at else ""
+    aimed = before in ("to", "into", "in") or ("many" in reading.lower_words and not measured)
+    score = 0.0
+    if _SOURCE & set(parameter.words):
+        score += 1.2 if measured else (-0.6 if aimed else 0.0)
+    if _TARGET & set(parameter.words):
+        score += -1.2 if measured else (1.0 if aimed else 0.0)
+    return score
 
 
 def assigned(reading: Reading, at: int, parameter: Parameter) -> bool:

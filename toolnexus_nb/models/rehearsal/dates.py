@@ -33,6 +33,9 @@ _COUNT = r"(?P<count>\d{1,3}|an?|" + "|".join(_SMALL) + ")"
 _SPAN = {"day": 1, "week": 7, "fortnight": 14}
 
 
+WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Moment:
     """A day or a time found in a text: `kind` is "date" or "time", `value` ISO ("2026-12-04", "14:30")."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .candidates import Candidate, candidates
+from .candidates import candidates
 from .cues import respective
 from .offers import Offer, Parameter
 from .phrases import called, leftovers
 from .reading import Reading
+from .values import Candidate
 from .words import kinship, stem
 
 # An optional parameter is left alone unless something in the prompt speaks for it.
@@ -145,6 +146,9 @@ def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
         if not text and not words:
             continue
         runs = leftovers(parameter, offer, reading, filled.used)
+        if not runs and text and parameter.role in ("", "text"):
+            numbers = [at for at, token in enumerate(reading.tokens) if token.kind == "number" and at not in filled.used]
+            runs = [Candidate(parameter, str(reading.tokens[at].value), frozenset({at}), 0.3) for at in numbers]
         if not runs:
             continue
         value: Any = runs[0].value

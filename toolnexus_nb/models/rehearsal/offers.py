@@ -26,7 +26,7 @@ _TYPES = {
 _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
     (role, frozenset(words.split()))
     for role, words in (
-        ("email", "email mail e-mail recipient attendee"),
+        ("email", "email mail e-mail"),
         ("url", "url uri link website webpage href"),
         ("path", "path file filename filepath directory folder dir"),
         ("language", "language lang locale"),
@@ -39,7 +39,7 @@ _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("phone", "phone telephone mobile"),
         ("color", "color colour"),
         ("organization", "company organization organisation team brand manufacturer league store shop school bank employer firm club university"),
-        ("person", "person author artist director actor composer customer user employee player recipient sender band singer name musician painter scientist president student patient"),
+        ("person", "person author artist director actor composer customer user employee player recipient attendee sender band singer name musician painter scientist president student patient"),
         ("unit", "unit units"),
         ("query", "query topic keyword keywords search subject question term"),
         ("text", "text body message content sentence description note task todo summary title string input comment prompt phrase expression equation"),

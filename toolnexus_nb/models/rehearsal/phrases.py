@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .candidates import Candidate
 from .cues import VALUES
 from .lexicon import OPENERS, POINTING, PREPOSITIONS, STOP
 from .offers import Offer, Parameter
 from .reading import Reading, Token
+from .values import Candidate
 from .words import best_kin, kinship, worth
 
 # Words that part one phrase from the next.
@@ -22,6 +22,7 @@ _ENDS = frozenset("under below until due before after within per using via".spli
 _LEADS = frozenset(
     "for about of on to regarding concerning titled called named saying that says the a an some any my me us our your please".split()
 )
+_PLACING = frozenset("in at near from to for of around between".split())
 _CALLED = frozenset("called named titled entitled saying says reading labelled labeled".split())
 _WHOLE = frozenset(("text", "query"))
 
@@ -154,16 +155,27 @@ def _phrases(
             first += 1
         while last > first and (tokens[last - 1].kind == "mark" or tokens[last - 1].lower in STOP):
             last -= 1
+        if any(not _told(token, offer) for token in tokens[first:last]):
+            while _told(tokens[last - 1], offer):
+                last -= 1  # "sushi restaurants" for a tool that finds restaurants: sushi
+            while _told(tokens[first], offer):
+                first += 1
         lead = tokens[start - 1].lower if start else ""
         start = at + 1
         inside = tokens[first:last]
         if not inside or all(token.lower in POINTING for token in inside):
             continue
+        if parameter.role in ("place", "country") and lead not in _PLACING:
+            continue  # "weather in reykjavik", but not any word that is left
         new = sum(
             (worth(t.lower) if t.kind == "word" else 1.0) for t in inside if best_kin(t.stem, offer.told_stems) < 0.7
         ) / len(inside)
         if new >= 0.2:
             yield min(new, 1.0) + (0.4 if lead in ("of", "for", "about", "like", "in", "on") else 0.0), first, last
+
+
+def _told(token: Token, offer: Offer) -> bool:
+    return token.kind == "word" and best_kin(token.stem, offer.name_stems) >= 1.0
 
 
 def _names_it(token: Token, parameter: Parameter) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import answering
 from .conversation import Call, Conversation, read_conversation, today_of
-from .following import steps_for
+from .following import is_request, steps_for
 from .forms import formatted
 from .mending import mend
 from .offers import Offer, read_offers
@@ -184,6 +184,8 @@ def _closing(conversation: Conversation, progress: list[_Progress], offers: list
     """The text of a round without calls: results, a question, or an honest no."""
     made = conversation.turn.calls
     open_steps = [one.step for one in progress if not one.calls and one.step.missing]
+    if not made and open_steps and not is_request(conversation.turn.prompt):
+        return answering.nothing_fits(conversation.turn.prompt, offers)
     if made:
         # A first try that was mended is no news, nor is a call of a tool that does not exist, once the right one was made.
         mended = {id(one.calls[0]) for one in progress if len(one.calls) > 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .choosing import Match
+from .choosing import THRESHOLD, Match, rank
 from .clauses import clauses
 from .filling import Filled
 from .frames import MOST_CALLS, several
@@ -52,7 +52,8 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
                 steps.append(chained)
                 continue
             found = _shared(found, steps)
-        steps.extend(spread(found, clause.reading))
+        nested = _nested(offers, found, clause.reading, len(steps))
+        steps.extend(nested or spread(found, clause.reading))
     return _without_repeats(steps)[:MOST_CALLS]
 
 
@@ -68,6 +69,52 @@ def spread(found: Match, reading: Reading) -> list[Step]:
     """The steps one clause asks for: one, or several calls of its tool."""
     rows = several(found.offer, found.filled, reading)
     return [Step(found.offer, row, tuple(p for p in found.filled.missing if p.name not in row), found) for row in rows]
+
+
+# --- one call inside another
+
+
+def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> list[Step]:
+    """ "The weather in the capital of France": a tool whose argument is another tool's answer, spoken inside the clause."""
+    for inner in rank(offers, reading):
+        if inner.score < THRESHOLD or inner.offer.name == outer.offer.name or inner.filled.missing:
+            continue
+        parameter = _takes(outer, inner, reading)
+        if parameter is not None:
+            order = [p.name for p in outer.offer.parameters]
+            arguments = {**outer.filled.arguments, parameter.name: Earlier(at)}
+            missing = tuple(p for p in outer.filled.missing if p is not parameter)
+            first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
+            return [first, Step(outer.offer, dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing, outer)]
+    return []
+
+
+def _takes(outer: Match, inner: Match, reading: Reading) -> Parameter | None:
+    """The parameter of the outer tool that the inner one's words stand for, or None when they are not nested."""
+    words = [token.text for token in reading.tokens]
+    outside = [at for at, word in enumerate(words) if word in outer.heard and word not in inner.heard]
+    inside = [at for at, word in enumerate(words) if word in inner.heard and word not in outer.heard]
+    if not outside or not inside:
+        return None
+    used = inner.filled.used
+    if not used:
+        return None
+    if max(outside) < min(inside):
+        between = reading.tokens[max(outside) + 1 : min(inside)]
+        own = min(used) > min(inside) or min(inside) - max(used) == 1
+    else:
+        between = reading.tokens[max(inside) + 1 : min(outside)] if max(inside) < min(outside) else []
+        own = max(used) < min(inside) and min(inside) - max(used) == 1
+    if not own or any(token.lower in ("and", ",", "then", "or") for token in between):
+        return None
+    lacking = [p for p in outer.filled.missing if p.kind in ("number", "integer", "string")]
+    if len(lacking) == 1:
+        return lacking[0]
+    # Both would take the same value: it belongs to the words it stands with.
+    linked = any(token.lower in ("of", "in", "is", "for", "at") for token in between) or max(inside) < min(outside)
+    if lacking or not linked:
+        return None
+    return next((p for p in outer.offer.required if outer.filled.sources.get(p.name) and outer.filled.sources[p.name] <= used), None)
 
 
 # --- one call after another
