@@ -54,8 +54,8 @@ __all__ = [
 async def add_server(toolkit: Toolkit, name: str, **options: Any) -> McpServer:
     """Open a server and register its tools; `options` are those of `mcp_config.make_spec`.
 
-    A server of that name is closed first, so that a cell can be run again. Raises McpServerError, and nothing is kept
-    then.
+    A server of that name is closed first, so that a cell can be run again. Raises McpServerError; the server is kept
+    then as "failed", without tools and without a process, so that its stderr can be read and `reconnect` be tried.
     """
     spec = make_spec(name, **options)
     checked_policy(spec.elicitation)
@@ -65,13 +65,15 @@ async def add_server(toolkit: Toolkit, name: str, **options: Any) -> McpServer:
 
 async def _add(toolkit: Toolkit, spec: ServerSpec) -> McpServer:
     await _close_old(toolkit, spec.name)
-    server = McpServer(toolkit, spec)
+    server = toolkit.servers[spec.name] = McpServer(toolkit, spec)
     try:
         await server._open()
+    except McpServerError:
+        server._take_list([])  # the tools of the server before it
+        raise
     except BaseException:
         await server._remove()
         raise
-    toolkit.servers[spec.name] = server
     return server
 
 

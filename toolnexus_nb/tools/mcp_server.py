@@ -163,7 +163,7 @@ class McpServer:
             try:
                 return await self._connect()
             except McpServerError as error:
-                self.note(str(error))
+                self.note_fault(str(error))
                 return []
 
     async def _connect(self) -> list[Any]:
@@ -276,16 +276,26 @@ class McpServer:
             toolkit.remove(old.name)
         self._tools = tools
         for name in unknown_names(self.spec, self._listed) if self._listed else ():
-            self.note(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
+            self.note_fault(f"MCP server {self.name!r} has no tool {name!r} that its filter names")
+
+    def _note_change(self, before: set[str], after: set[str]) -> None:
+        changes = [f"+{name}" for name in sorted(after - before)] + [f"-{name}" for name in sorted(before - after)]
+        if changes:
+            self.note(f"{time.strftime('%H:%M:%S')}: the server changed its tools: {', '.join(changes)}")
 
     def note(self, text: str) -> None:
-        """Keep a remark for the person, once; the toolkit's findings hold it too."""
+        """Keep a remark for the person, once."""
         text = self._redacted(text)
         if text not in self.notes:
             self.notes.append(text)
-            toolkit = self._toolkit()
-            if toolkit is not None:
-                toolkit.findings.append(text)
+
+    def note_fault(self, text: str) -> None:
+        """Keep a remark about something wrong, also among the toolkit's findings."""
+        known = len(self.notes)
+        self.note(text)
+        toolkit = self._toolkit()
+        if toolkit is not None and len(self.notes) > known:
+            toolkit.findings.append(self.notes[-1])
 
     # --- what the server says by itself (called by the session) ---
 
@@ -340,7 +350,7 @@ class McpServer:
             self._failed += 1
             self.last_error = result.output
         if MISMATCH in result.metadata:
-            self.note(f"MCP server {self.name!r}, tool {tool!r}: {result.metadata[MISMATCH]}")
+            self.note_fault(f"MCP server {self.name!r}, tool {tool!r}: {result.metadata[MISMATCH]}")
         return result
 
     async def _try_call(
@@ -456,10 +466,13 @@ async def _refresh_soon(find: weakref.ref[McpServer]) -> None:
         if server is None or not server.is_open or not server._list_changed:
             return
         server._list_changed = False
+        before = set(server.tools)
         try:
             await server._refresh()
         except (McpServerError, Refused, TimeoutError) as error:
-            server.note(
+            server.note_fault(
                 f"MCP server {server.name!r} said that its tools changed and then did not list them: {describe(error)}"
             )
+        else:
+            server._note_change(before, set(server.tools))
         del server

@@ -54,7 +54,7 @@ class Listener(Protocol):
 
     def on_log(self, level: str, logger: str | None, data: Any) -> None: ...
     def on_change(self, what: str) -> None: ...
-    def note(self, text: str) -> None: ...
+    def note_fault(self, text: str) -> None: ...
     async def on_elicitation(self, params: Any) -> Any: ...
 
 
@@ -289,7 +289,7 @@ class Session:
 
     def _on_mended(self, remark: str) -> None:
         if (listener := self._find_listener()) is not None:
-            listener.note(f"MCP server {self.spec.name!r}: {remark}")
+            listener.note_fault(f"MCP server {self.spec.name!r}: {remark}")
 
     async def _on_log(self, params: Any) -> None:
         if (listener := self._find_listener()) is not None:

@@ -6,6 +6,7 @@ import http.server
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,11 @@ from toolnexus_nb.tools.mcp import McpServerError
 
 
 def refused(kit, **options) -> str:
-    """The error of an opening that must fail and leave nothing."""
+    """The error of an opening that must fail and leave no tools; what is kept only tells about it."""
     with pytest.raises(McpServerError) as caught:
         kit.add_mcp_sync("bad", **options)
-    assert caught.value.server == "bad" and kit.servers == {} and kit.names == []
+    assert caught.value.server == "bad" and kit.names == []
+    assert kit.servers["bad"].state == "failed" and kit.servers["bad"].last_error == str(caught.value)
     said = str(caught.value)
     assert "'bad'" in said
     return said
@@ -26,6 +28,16 @@ def refused(kit, **options) -> str:
 def test_a_command_that_does_not_exist(kit):
     said = refused(kit, command=["no-such-program-here"])
     assert "'no-such-program-here' was not found" in said and "spelling" in said
+
+
+def test_a_failed_server_can_be_looked_at_and_tried_again(kit, raw, tmp_path):
+    program = tmp_path / "server.py"
+    command = [raw()[0], str(program)]
+    refused(kit, command=command)
+    assert any("server.py" in line for line in kit.servers["bad"].stderr)
+    program.write_text(Path(raw()[1]).read_text())
+    kit.servers["bad"].reconnect_sync()
+    assert kit.execute_sync("bad_echo", {"text": "now"}).output == "now"
 
 
 def test_a_folder_that_does_not_exist(kit, raw, tmp_path):

@@ -251,6 +251,7 @@ def test_list_changed_refreshes_the_toolkit_and_says_so(kit, raw, until):
     kit.execute_sync("r_change")
     assert until(lambda: "r_late" in kit.names and "r_look" not in kit.names)
     assert sorted(heard) == [("registered", "r_late"), ("removed", "r_look")]
+    assert until(lambda: any("+r_late, -r_look" in note for note in kit.servers["r"].notes))
     assert kit.execute_sync("r_late").output == "better than never"
 
 
@@ -285,4 +286,4 @@ def test_pages_are_followed_and_circles_are_not(kit, raw):
     assert kit.names == ["p_alpha", "p_omega"]
     with pytest.raises(McpServerError, match="repeats a page"):
         kit.add_mcp_sync("c", command=raw("--circle"), timeout=10)
-    assert "c" not in kit.servers
+    assert kit.servers["c"].state == "failed"
