@@ -13,6 +13,7 @@ from .reading import Reading
 from .words import best_kin, stem, worth
 
 _GENERAL_VERBS = frozenset("get find calculate compute determine show create generate".split())
+_BEING = frozenset("is was are were be it's will would does did going".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
 THRESHOLD = 0.5
@@ -125,7 +126,7 @@ def _sureness(filled: Filled, reading: Reading) -> float:
     required = filled.offer.required
     if not required:
         return 1.0
-    pointed = len(filled.missing) == 1 and bool(_POINTERS & reading.lower_words)
+    pointed = len(filled.missing) == 1 and _points(reading)
     sure = 0.0
     for parameter in required:
         if parameter in filled.missing:
@@ -133,6 +134,15 @@ def _sureness(filled: Filled, reading: Reading) -> float:
         else:
             sure += 0.7 if filled.scores.get(parameter.name, 1.0) < 0.5 else 1.0
     return sure / len(required)
+
+
+def _points(reading: Reading) -> bool:
+    """Whether a word points back at something said before; the "it" of "is it warm" points at nothing."""
+    words = ["", *(token.lower for token in reading.tokens), ""]
+    return any(
+        word in _POINTERS and not (word in ("it", "that", "there") and {before, after} & _BEING)
+        for before, word, after in zip(words, words[1:], words[2:], strict=False)
+    )
 
 
 def _explains(word: str, offer: Offer) -> float:

@@ -145,7 +145,10 @@ def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
         )
         if not text and not words:
             continue
-        runs = leftovers(parameter, offer, reading, filled.used)
+        # What named a choice may still be part of a text: "toys" is a category, and what is searched for.
+        closed = {one.name for one in offer.parameters if one.choices} if parameter.role in ("text", "query") else set()
+        taken = frozenset(at for name, tokens in filled.sources.items() if name not in closed for at in tokens)
+        runs = leftovers(parameter, offer, reading, taken)
         if not runs and text and parameter.role in ("", "text"):
             numbers = [at for at, token in enumerate(reading.tokens) if token.kind == "number" and at not in filled.used]
             runs = [Candidate(parameter, str(reading.tokens[at].value), frozenset({at}), 0.3) for at in numbers]
