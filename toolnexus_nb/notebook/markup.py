@@ -71,6 +71,10 @@ def join(parts: Iterable[str], separator: str = " · ") -> str:
     return separator.join(part for part in parts if part)
 
 
+#: Between parts that the stylesheet sets apart by space: seen only where there is no stylesheet.
+SEPARATOR = tag("span", " · ", cls="tnx-sep")
+
+
 def section(label: str, *body: str, cls: str = "") -> str:
     """The frame of a view. `label` names it for screen readers; its visible name is in `head`."""
     return tag("section", *body, cls=f"tnx {cls}".strip(), aria_label=label, style=f"border:{LINE};border-radius:6px")
@@ -81,7 +85,7 @@ def head(title: str, *facts: str, status: str = "") -> str:
     inner = [tag("b", title, cls="tnx-title"), *(tag("span", fact) for fact in facts if fact)]
     if status:
         inner.append(tag("span", status, cls="tnx-end"))
-    return tag("header", " ".join(inner), cls="tnx-head", style="padding:6px 12px")
+    return tag("header", SEPARATOR.join(inner), cls="tnx-head", style="padding:6px 12px")
 
 
 def foot(*facts: str, end: str = "") -> str:
@@ -105,12 +109,13 @@ def fold(summary: str, body: str, open: bool = False, cls: str = "") -> str:
 def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") -> str:
     """A table of HTML cells. The first cell of a row is its heading; each cell carries its column for narrow pages."""
     names = list(columns)
-    top = tag("thead", tag("tr", *(tag("th", esc(name), scope="col") for name in names)))
+    left = "text-align:left"
+    top = tag("thead", tag("tr", *(tag("th", esc(name), scope="col", style=left) for name in names)))
     body = []
     for row in rows:
         first, *others = row
-        cells = [tag("th", first, scope="row")]
-        cells += [tag("td", cell, data_col=name) for name, cell in zip(names[1:], others, strict=True)]
+        cells = [tag("th", first, scope="row", style=left)]
+        cells += [tag("td", cell, data_col=name, style=left) for name, cell in zip(names[1:], others, strict=True)]
         body.append(tag("tr", *cells))
     return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip())
 

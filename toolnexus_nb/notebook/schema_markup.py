@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .lens_markup import Lens, lens_html
 from .markup import (
+    SEPARATOR,
     code,
     counted,
     esc,
@@ -168,18 +169,11 @@ def tool_title(facts: ToolFacts) -> str:
     """The line that names a tool: name, first line of its description, marks, tokens."""
     description = (facts.tool.description or "").strip()
     first = description.splitlines()[0] if description else ""
-    marks = "".join(tag("span", esc(word), cls="tnx-mark") for word in facts.tags)
-    said = esc(first) if first else hint("no description")
-    return " ".join(
-        part
-        for part in (
-            tag("b", code(facts.tool.name), cls="tnx-title"),
-            tag("span", said),
-            marks,
-            tag("span", esc(tokens(facts.token_count, True)) + " a request", cls="tnx-end"),
-        )
-        if part
-    )
+    parts = [tag("b", code(facts.tool.name), cls="tnx-title")]
+    parts.append(tag("span", esc(first) if first else hint("no description")))
+    parts += [tag("span", esc(word), cls="tnx-mark") for word in facts.tags]
+    parts.append(tag("span", esc(tokens(facts.token_count, True)) + " a request", cls="tnx-end"))
+    return SEPARATOR.join(parts)
 
 
 def tool_body(facts: ToolFacts, actions: str = "") -> str:

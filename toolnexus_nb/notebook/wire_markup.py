@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .markup import (
+    SEPARATOR,
     code,
     counted,
     duration,
@@ -89,7 +90,7 @@ def step_name(step: Step) -> str:
 def step_html(step: Step, open: bool = False) -> str:
     """One request and its reply, folded under a line that says how it went."""
     exchange = step.exchange
-    line = " ".join(
+    line = SEPARATOR.join(
         (
             tag("b", esc(step_name(step)), cls="tnx-title"),
             code(sent_to(exchange)),
