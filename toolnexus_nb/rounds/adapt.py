@@ -90,7 +90,9 @@ def nine(call_id: str) -> str:
 def adapt_tool(tool: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """One tool definition without what the endpoint refuses (H02, H05)."""
     adapted = dict(tool)
-    function = dict(tool.get("function") or {})
+    if not isinstance(tool.get("function"), Mapping):
+        return adapted  # a custom tool, which is the model's own business
+    function = dict(tool["function"])
     description = function.get("description")
     if profile.max_description is not None and isinstance(description, str):
         function["description"] = description[: profile.max_description]
