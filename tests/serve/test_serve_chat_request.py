@@ -45,6 +45,7 @@ def test_a_body_that_is_no_json_object(raw: bytes) -> None:
         ({"max_tokens": "many"}, "max_tokens"),
         ({"stream": "maybe"}, "stream"),
         ({"stream_options": 3}, "stream_options"),
+        ({"extra_body": 3}, "extra_body"),
         ({"n": 0}, "n"),
         ({"n": "two"}, "n"),
         ({"tools": "all"}, "tools"),
@@ -63,6 +64,12 @@ def test_a_field_of_the_wrong_kind_is_named(fields: dict[str, Any], param: str) 
 def test_a_tool_with_the_name_of_a_served_one_is_refused() -> None:
     found = problem(body(tools=[TOOL]), {"mine"})
     assert found.code == "tool_name_conflict" and "mine" in found.message
+
+
+def test_custom_tools_go_to_the_model_only_where_no_tools_run() -> None:
+    custom = {"type": "custom", "custom": {"name": "grep"}}
+    assert problem(body(tools=[custom]), {"add"}).param == "tools[0].type"
+    assert read_chat_request(body(tools=[custom]), ()).tools == [custom]
 
 
 def test_several_replies_are_refused_where_tools_run() -> None:

@@ -537,6 +537,15 @@ def test_models_tells_the_served_model_and_its_tools(scripted: Callable[..., Any
     assert ask(app, path="/v1/models/org/any").json()["id"] == "scripted"
 
 
+def test_tools_of_a_kind_that_only_the_model_knows_reach_it(scripted: Callable[..., Any]) -> None:
+    client = scripted(lambda body, n: {"text": "x"})
+    custom = {"type": "custom", "custom": {"name": "grep", "format": {"type": "text"}}}
+    for stream in (False, True):
+        response = ask(create_app(tn.Toolkit(), client), {"messages": HI, "tools": [custom], "stream": stream})
+        assert response.status_code == 200
+        assert client.script.requests[-1]["tools"] == [custom]
+
+
 def test_a_base_url_without_v1_means_the_same(scripted: Callable[..., Any]) -> None:
     app = create_app(tn.Toolkit([get_weather]), scripted(two_rounds))
     assert ask(app, path="/models").json() == ask(app, path="/v1/models").json()

@@ -72,6 +72,8 @@ def _parse(body: bytes) -> ChatCompletionRequest:
         raise Problem(400, f"the body is not valid JSON: {error}", code="invalid_json") from None
     if not isinstance(data, dict):
         raise Problem(400, "the body must be a JSON object", code="invalid_json")
+    if not isinstance(data.get("extra_body", {}), dict):
+        raise _wrong("extra_body", "extra_body must be an object")
     try:
         return ChatCompletionRequest.model_validate(data)
     except ValidationError as error:
@@ -116,6 +118,8 @@ def _check_tools(tools: list[dict[str, Any]], served: Collection[str]) -> None:
                 f"the tool {name!r} exists on this server already and is run here; rename yours or leave it out",
                 code="tool_name_conflict",
             )
+        if served and not tool.get("function"):
+            raise _wrong(f"tools[{i}].type", f"{name!r} is a custom tool; beside this server's own only functions work")
         if name in seen:
             raise _wrong(path, f"the tool {name!r} is given twice")
         seen.add(name)

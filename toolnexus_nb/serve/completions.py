@@ -132,7 +132,9 @@ class Completions:
         envelope = Envelope(client.model or request.model or client.label, request.include_usage)
         messages = self._handbacks.restore(request.messages)
         if not len(toolkit):
-            body = client.body(messages, request.tools, params, stream=request.stream)
+            if request.tools:
+                params["tools"] = request.tools  # as they are: custom tools are for the model to understand
+            body = client.body(messages, None, params, stream=request.stream)
             return partial(_ask_once, client, body), ForwardReply(envelope, messages)
         run = partial(
             run_rounds,
