@@ -17,7 +17,9 @@ from toolnexus_nb.rounds import events as ev
 from toolnexus_nb.rounds.result import Pending, RunResult
 from toolnexus_nb.tools.results import ResultPart, ToolResult
 
-HOSTILE = """<img src=x onerror="flag=1"><script>flag=1</script>"><b onclick='flag=1'>&lt; `x` ![p](http://e.org/x.png)"""
+HOSTILE = (
+    """<img src=x onerror="flag=1"><script>flag=1</script>"><b onclick='flag=1'>&lt; `x` ![p](http://e.org/x.png)"""
+)
 
 
 class Reader(HTMLParser):
@@ -118,7 +120,9 @@ def full_state(**finish: Any) -> RunState:
         ev.TextDelta(1, "Let me **look**."),
         ev.RoundFinished(1, Message.assistant("Let me **look**.", tool_calls=made), "tool_calls", usage, 1.4),
         ev.ToolStarted(1, made[0], tool),
-        ev.ToolFinished(1, made[0], ToolResult('{"sky":"clear"}', value={"sky": "clear"}, printed="hi\n"), 0.31, "done"),
+        ev.ToolFinished(
+            1, made[0], ToolResult('{"sky":"clear"}', value={"sky": "clear"}, printed="hi\n"), 0.31, "done"
+        ),
         ev.ToolFinished(1, made[1], ToolResult("not now", is_error=True), 0.0, "denied"),
         ev.ToolStarted(1, made[2], None),
     ]
@@ -194,7 +198,9 @@ def test_five_hundred_calls_and_a_very_long_answer_stay_under_two_megabytes() ->
     for number in range(500):
         made = call(f"c{number}", "read_page", {"page": number, "text": "x" * 3_000})
         events.append(ev.ToolStarted(1, made, None))
-        events.append(ev.ToolFinished(1, made, ToolResult("y" * 50_000, value="y" * 50_000, printed="z" * 9_000), 0.1, "done"))
+        events.append(
+            ev.ToolFinished(1, made, ToolResult("y" * 50_000, value="y" * 50_000, printed="z" * 9_000), 0.1, "done")
+        )
     events += [ev.TextDelta(2, "word " * 100_000), ev.RunFinished(2, RunResult())]
     state = told(*events)
     assert len(run_html(state).encode()) + len(run_text(state).encode()) < 2_000_000

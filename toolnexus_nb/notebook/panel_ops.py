@@ -125,7 +125,8 @@ class Painter:
             if round_.part not in self._drawn:
                 operations += self._new_round(round_)
             elif round_.part in dirty:
-                operations += [["html", f"{round_.part}.{p}", make(round_)] for p, make in _ROUND_PARTS]
+                operations.append(["html", f"{round_.part}.head", round_head(round_, self.state.clock())])
+                operations.append(["html", f"{round_.part}.notes", round_notes(round_)])
         operations += [operation for part, pieces in text.items() for operation in self._stream(part, "".join(pieces))]
         until = time.perf_counter() + DRAWING
         for part in dirty:
@@ -154,7 +155,7 @@ class Painter:
         if thought:
             self._flows[f"{round_.part}.thought"] = TextFlow()
             thought = thought_html(thought) if round_.finished else thought_start(thought)
-        return [["add", "rounds", round_html(round_, thought=thought, said=said)]]
+        return [["add", "rounds", round_html(round_, self.state.clock(), thought=thought, said=said)]]
 
     def _card(self, call: CallState) -> Operation:
         actions = approval_actions(call) if call.status == "waiting" and self._clickable() else ""
@@ -192,7 +193,6 @@ class Painter:
         return operations
 
 
-_ROUND_PARTS: list[tuple[str, Callable[[RoundState], str]]] = [("head", round_head), ("notes", round_notes)]
 _RUN_PARTS: list[tuple[str, Callable[[RunState], str]]] = [
     (HEAD, run_head),
     (NOTES, run_notes),

@@ -161,11 +161,11 @@ def run_foot(state: RunState) -> str:
 # --- a round ----------------------------------------------------------------------------------------------------------
 
 
-def round_html(round_: RoundState, *cards: str, thought: str = "", said: str = "") -> str:
+def round_html(round_: RoundState, now: float, *cards: str, thought: str = "", said: str = "") -> str:
     """One round: heading, thinking, text, cards, notes. `thought` and `said` are HTML of the text so far."""
     return tag(
         "li",
-        round_head(round_),
+        round_head(round_, now),
         tag("div", thought, data_part=f"{round_.part}.thought"),
         tag("div", said, cls="tnx-say", data_part=f"{round_.part}.text"),
         tag("div", *cards, cls="tnx-calls", data_part=f"{round_.part}.calls"),
@@ -176,11 +176,19 @@ def round_html(round_: RoundState, *cards: str, thought: str = "", said: str = "
     )
 
 
-def round_head(round_: RoundState) -> str:
-    """`Round 2 · 0.9 s`."""
-    time = duration(round_.seconds) if round_.seconds is not None else "answering"
-    time = duration(round_.seconds) if round_.finished else "answering"
-    return _part(f"{round_.part}.head", heading(esc(join([f"Round {round_.number}", time]))))
+def round_head(round_: RoundState, now: float) -> str:
+    """`Round 2 · 0.9 s`, and while the model answers `Round 2 · 0.9 s so far`."""
+    words = esc(f"Round {round_.number}")
+    if not round_.finished:
+        words += " · " + since(now - round_.started) + " so far"
+    elif round_.seconds is not None:
+        words += " · " + esc(duration(round_.seconds))
+    return _part(f"{round_.part}.head", heading(words))
+
+
+def since(seconds: float) -> str:
+    """A time that goes on: the live panel counts it up by itself."""
+    return tag("span", esc(duration(seconds)), cls="tnx-since", data_elapsed=f"{seconds:.2f}")
 
 
 def round_notes(round_: RoundState) -> str:
@@ -245,8 +253,7 @@ def call_state(call: CallState, now: float) -> str:
     """`done in 0.31 s`, `running 2.1 s`: the word for its state, and the time."""
     word, time = STATES[call.status], ""
     if call.status == "running" and call.started is not None:
-        elapsed = now - call.started
-        time = " " + tag("span", esc(duration(elapsed)), cls="tnx-since", data_elapsed=f"{elapsed:.2f}")
+        time = " " + since(now - call.started)
     elif call.ended and call.seconds is not None and call.status != "denied":
         time = esc(f" {'in' if call.status == 'done' else 'after'} {duration(call.seconds)}")
     return tag("span", esc(word), time, cls="tnx-state")
@@ -400,6 +407,7 @@ def _static_round(state: RunState, round_: RoundState, share: int) -> str:
     cards = [card(call, now, most=share, open=few or call.status == "failed") for call in round_.calls]
     return round_html(
         round_,
+        now,
         *cards,
         thought=thought_html(str(round_.reasoning)),
         said=said_html(str(round_.text)),
