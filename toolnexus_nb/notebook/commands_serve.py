@@ -73,6 +73,10 @@ def serve(session: Session, args: Namespace, cell: str | None) -> None:
 
 def _start(session: Session, args: Namespace, old: Served | None) -> Served:
     """A new server. The old one gives way to it, and hands on its port and its key where nothing else was asked for."""
+    from ..tools.background import HAS_THREADS
+
+    if not HAS_THREADS:
+        raise UsageError("serving needs threads and sockets, which this browser does not have")
     port = args.port or (old.port if old is not None else 0)
     key = secrets.token_urlsafe(18) if args.key == "" else args.key
     if key is None and old is not None:
