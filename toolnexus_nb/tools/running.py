@@ -1,8 +1,9 @@
 """One call of one tool: where it runs, what is kept of it, and how everything that can go wrong becomes a sentence.
 
 Async functions run on the loop that awaits the call; plain functions in a thread of ours with the caller's contextvars;
-`main_thread` tools on the main thread. Cancelling the call sets `context.cancelled` and passes through; a plain function
-cannot be stopped, so it is left and named (see background.py). A generator's yields are progress, its last value the result.
+`main_thread` tools on the main thread. Cancelling the call sets `context.cancelled` and passes through; a plain
+function cannot be stopped, so it is left and named (see background.py). A generator's yields are progress, its last
+value the result.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class FunctionRunner:
         self, tool: Tool, positional: list[Any], keywords: dict[str, Any], context: ToolContext
     ) -> ToolResult:
         if tool.main_thread:
-            return await on_main_thread(self._finished, positional, keywords, context)
+            return await on_main_thread(self._started, positional, keywords, context)
         if self._at_hand:
             return await self._finished(positional, keywords, context)
         outcome = await in_thread(self._called, positional, keywords, context, label=tool.name)
@@ -76,9 +77,14 @@ class FunctionRunner:
             return value
         return to_result(_drained(value, context) if inspect.isgenerator(value) else value)
 
-    async def _finished(self, positional: list[Any], keywords: dict[str, Any], context: ToolContext) -> ToolResult:
+    def _started(self, positional: list[Any], keywords: dict[str, Any], context: ToolContext) -> Any:
+        """A plain function's result, or what is still to be awaited: only the latter needs a loop on that thread."""
         outcome = self._called(positional, keywords, context)
-        return outcome if isinstance(outcome, ToolResult) else await _awaited(outcome, context)
+        return outcome if isinstance(outcome, ToolResult) else _awaited(outcome, context)
+
+    async def _finished(self, positional: list[Any], keywords: dict[str, Any], context: ToolContext) -> ToolResult:
+        started = self._started(positional, keywords, context)
+        return started if isinstance(started, ToolResult) else await started
 
 
 def _runs_on_the_loop(function: Any) -> bool:
