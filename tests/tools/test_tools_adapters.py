@@ -21,7 +21,7 @@ def weather() -> tn.Tool:
     return tn.native_tool("get_weather", "Current weather for a city", CITY, lambda args: f"sunny in {args['city']}")
 
 
-# --- the seed page's three examples -----------------------------------------------------------------------------------------
+# --- the seed page's three examples -----------------------------------------------------------------------------------
 
 
 def test_seed_example_1_one_tool_to_openai_schema():
@@ -35,8 +35,15 @@ def test_seed_example_1_one_tool_to_openai_schema():
 
 
 def test_seed_example_2_feeding_it_straight_into_a_request_body():
-    tools = [tn.native_tool(name, text, {"type": "object", "properties": {}}, lambda args: "") for name, text in (("search", "Search the docs"), ("ping", "Health check"))]
-    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "search for adapters"}], "tools": tn.to_openai(tools)}
+    tools = [
+        tn.native_tool(name, text, {"type": "object", "properties": {}}, lambda args: "")
+        for name, text in (("search", "Search the docs"), ("ping", "Health check"))
+    ]
+    body = {
+        "model": "gpt-4o-mini",
+        "messages": [{"role": "user", "content": "search for adapters"}],
+        "tools": tn.to_openai(tools),
+    }
     got = json.loads(json.dumps(body))
     assert [entry["function"]["name"] for entry in got["tools"]] == ["search", "ping"]
 
@@ -49,7 +56,7 @@ def test_seed_example_3_round_tripping_a_call_back_to_the_tool():
     assert tn.to_openai(None) == []
 
 
-# --- the worked cases ---------------------------------------------------------------------------------------------------------
+# --- the worked cases -------------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_empty_everywhere():
@@ -77,9 +84,15 @@ def test_a_changed_description_is_sent():
 
 
 def test_anthropic_and_gemini_shapes():
-    assert tn.to_anthropic([weather()]) == [{"name": "get_weather", "description": "Current weather for a city", "input_schema": CITY}]
+    assert tn.to_anthropic([weather()]) == [
+        {"name": "get_weather", "description": "Current weather for a city", "input_schema": CITY}
+    ]
     assert tn.to_gemini([weather()]) == [
-        {"functionDeclarations": [{"name": "get_weather", "description": "Current weather for a city", "parameters": CITY}]}
+        {
+            "functionDeclarations": [
+                {"name": "get_weather", "description": "Current weather for a city", "parameters": CITY}
+            ]
+        }
     ]
 
 
@@ -95,7 +108,12 @@ def test_a_filter_keeps_names():
 
 @pytest.mark.parametrize(
     ("name", "wire"),
-    [("a b/c.d:e", "a_b_c_d_e"), ("keep-_OK1", "keep-_OK1"), ("bad name!é", "bad_name__"), ("my srv_a.b c", "my_srv_a_b_c")],
+    [
+        ("a b/c.d:e", "a_b_c_d_e"),
+        ("keep-_OK1", "keep-_OK1"),
+        ("bad name!é", "bad_name__"),
+        ("my srv_a.b c", "my_srv_a_b_c"),
+    ],
 )
 def test_names_are_made_acceptable(name, wire):
     assert wire_name(name) == wire
@@ -110,7 +128,9 @@ def test_names_that_would_vanish_or_are_too_long_get_a_mark_of_their_own():
 
 
 def test_definitions_of_others_are_taken():
-    mcp = SimpleNamespace(name="m", description=None, inputSchema={"type": "object", "properties": {"x": {"type": "string"}}})
+    mcp = SimpleNamespace(
+        name="m", description=None, inputSchema={"type": "object", "properties": {"x": {"type": "string"}}}
+    )
     wire = {"type": "function", "function": {"name": "w", "description": "W", "parameters": CITY, "strict": True}}
     anthropic = {"name": "a", "description": "A", "input_schema": CITY}
 
@@ -128,13 +148,26 @@ def test_a_long_description_is_cut_for_openai_and_reported():
     report: list[Change] = []
     tool = tn.native_tool("f", "x" * 2000, None, lambda args: 1)
     assert len(tn.to_openai([tool], report=report)[0]["function"]["description"]) == 1024
-    assert [str(change) for change in report] == ["f: description: cut from 2000 to 1024 characters, the most openai takes"]
+    assert [str(change) for change in report] == [
+        "f: description: cut from 2000 to 1024 characters, the most openai takes"
+    ]
     assert len(tn.to_anthropic([tool])[0]["description"]) == 2000
 
 
-# --- from_openai --------------------------------------------------------------------------------------------------------------
+# --- from_openai ------------------------------------------------------------------------------------------------------
 
-DEFINITION = {"type": "function", "function": {"name": "add", "description": "Add.", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}}
+DEFINITION = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "description": "Add.",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        },
+    },
+}
 
 
 def test_a_definition_and_a_function_make_a_tool():
@@ -150,7 +183,7 @@ def test_a_definition_and_a_function_make_a_tool():
     assert "b is missing" in by_name.execute_sync({"a": 1}).output
 
 
-# --- strict mode --------------------------------------------------------------------------------------------------------------
+# --- strict mode ------------------------------------------------------------------------------------------------------
 
 
 class Place(BaseModel):
@@ -190,7 +223,14 @@ def test_strict_schemas_are_what_openai_accepts():
     properties = entry["parameters"]["properties"]
     assert properties["n"] == {"type": ["integer", "null"]}
     assert properties["mode"] == {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]}
-    nulls = {"where": {"city": None, "zip": None, "inner": None}, "n": None, "mode": None, "places": None, "either": None, "name": None}
+    nulls = {
+        "where": {"city": None, "zip": None, "inner": None},
+        "n": None,
+        "mode": None,
+        "places": None,
+        "either": None,
+        "name": None,
+    }
     assert tn.tool(f).execute_sync(nulls).value == (Place(), 3, "a", [], 1, None)
 
 
@@ -215,7 +255,7 @@ def test_a_schema_that_cannot_be_strict_says_every_reason():
     assert all(name in text for name in ("table", "anything", "each item of stuff", "the arguments"))
 
 
-# --- Gemini and Anthropic -----------------------------------------------------------------------------------------------------
+# --- Gemini and Anthropic ---------------------------------------------------------------------------------------------
 
 
 def test_gemini_gets_only_keywords_it_knows_and_what_was_lost_is_reported():
@@ -236,8 +276,22 @@ def test_gemini_gets_only_keywords_it_knows_and_what_was_lost_is_reported():
         "$defs": {"G": {"type": "object", "properties": {"again": {"$ref": "#/$defs/G"}, "n": {"type": "integer"}}}},
     }
     report: list[Change] = []
-    declared = tn.to_gemini([tn.native_tool("t", "T", schema, lambda args: 1)], report=report)[0]["functionDeclarations"][0]["parameters"]
-    known = {"type", "format", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "minimum", "maximum"}
+    declared = tn.to_gemini([tn.native_tool("t", "T", schema, lambda args: 1)], report=report)[0][
+        "functionDeclarations"
+    ][0]["parameters"]
+    known = {
+        "type",
+        "format",
+        "description",
+        "nullable",
+        "enum",
+        "items",
+        "properties",
+        "required",
+        "anyOf",
+        "minimum",
+        "maximum",
+    }
     properties = declared["properties"]
     for node in [declared, *properties.values(), properties["g"]["properties"]["n"]]:
         assert set(node) <= known
@@ -263,7 +317,11 @@ def test_an_ordinary_function_loses_nothing_for_any_provider():
 
 
 def test_anthropic_loses_a_union_at_the_top_only():
-    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "anyOf": [{"required": ["a"]}]}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+        "anyOf": [{"required": ["a"]}],
+    }
     report: list[Change] = []
     sent = tn.to_anthropic([tn.native_tool("t", "T", schema, lambda args: 1)], report=report)[0]["input_schema"]
     assert "anyOf" not in sent
@@ -273,5 +331,7 @@ def test_anthropic_loses_a_union_at_the_top_only():
 
 def test_a_definition_without_a_schema_still_sends_an_object():
     for schema in (None, {}, {"type": "object"}):
-        parameters = tn.to_openai([SimpleNamespace(name="f", description="", inputSchema=schema)])[0]["function"]["parameters"]
+        parameters = tn.to_openai([SimpleNamespace(name="f", description="", inputSchema=schema)])[0]["function"][
+            "parameters"
+        ]
         assert (parameters["type"], parameters["properties"]) == ("object", {})

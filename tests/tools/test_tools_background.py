@@ -15,8 +15,17 @@ from collections.abc import Callable
 
 import pytest
 
-from toolnexus_nb.tools import background
-from toolnexus_nb.tools.background import block, hop, in_thread, left_running, on_main_thread, submit, sync_twin, ticking
+from toolnexus_nb.tools import background, threads
+from toolnexus_nb.tools.background import (
+    block,
+    hop,
+    in_thread,
+    left_running,
+    on_main_thread,
+    submit,
+    sync_twin,
+    ticking,
+)
 
 value: contextvars.ContextVar[int] = contextvars.ContextVar("value", default=0)
 
@@ -275,6 +284,27 @@ def test_an_awaitable_of_the_main_thread_runs_on_the_loop_that_waits_there():
     assert asyncio.run(main())
 
 
+def test_cancelling_ends_what_was_started_on_the_main_threads_loop():
+    ended: list[str] = []
+
+    async def forever() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.append("yes")
+
+    async def main() -> None:
+        task = asyncio.create_task(hop(lambda: on_main_thread(forever)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert ended == ["yes"]
+
+
 def test_errors_of_the_main_thread_come_back():
     async def work() -> None:
         await on_main_thread(int, "x")
@@ -348,7 +378,7 @@ def test_importing_starts_no_thread():
 
 
 def test_without_threads_everything_is_awaited_at_hand(monkeypatch):
-    monkeypatch.setattr(background, "HAS_THREADS", False)
+    monkeypatch.setattr(threads, "HAS_THREADS", False)
 
     async def main() -> list[object]:
         return [(await hop(where))[1], await in_thread(threading.current_thread), await on_main_thread(lambda: 1)]

@@ -58,7 +58,13 @@ def test_a_good_call_gives_text_and_value():
 
 def test_all_misfits_are_told_at_once_each_with_its_parameter_and_what_was_expected():
     result = answer(
-        {"stops": [{"city": ""}, {"nights": 20, "citty": "x"}], "budget": -1, "pace": "medium", "round_trip": "yes", "when": 1}
+        {
+            "stops": [{"city": ""}, {"nights": 20, "citty": "x"}],
+            "budget": -1,
+            "pace": "medium",
+            "round_trip": "yes",
+            "when": 1,
+        }
     )
     assert result.is_error
     lines = result.output.splitlines()
@@ -128,7 +134,16 @@ def test_numbers_and_lists_sent_as_text_are_read_where_no_text_is_taken():
 
 @pytest.mark.parametrize(
     ("annotation", "value"),
-    [(int, True), (float, False), (bool, 1), (bool, "on"), (datetime.date, 0), (datetime.datetime, 1.5), (str, 5), (int, 1.5)],
+    [
+        (int, True),
+        (float, False),
+        (bool, 1),
+        (bool, "on"),
+        (datetime.date, 0),
+        (datetime.datetime, 1.5),
+        (str, 5),
+        (int, 1.5),
+    ],
 )
 def test_guesses_that_could_hurt_are_refused(annotation, value):
     def f(x): ...
@@ -160,7 +175,7 @@ def test_null_for_a_required_parameter_does_not_fit():
     assert "start must be a date" in answer({**GOOD, "start": None}).output
 
 
-# --- what a tool does wrong -----------------------------------------------------------------------------------------------
+# --- what a tool does wrong -------------------------------------------------------------------------------------------
 
 
 class Odd(Exception):
@@ -266,7 +281,7 @@ def test_the_deadline_is_in_the_context():
     assert 3 < tn.tool(f, timeout=5).execute_sync().value <= 5
 
 
-# --- where it runs ----------------------------------------------------------------------------------------------------------
+# --- where it runs ----------------------------------------------------------------------------------------------------
 
 place: contextvars.ContextVar[str] = contextvars.ContextVar("place", default="nowhere")
 
@@ -342,7 +357,7 @@ def test_a_schema_handed_out_is_a_copy():
     assert tool.input_schema["properties"]["x"] == {}
 
 
-# --- native tools -----------------------------------------------------------------------------------------------------------
+# --- native tools -----------------------------------------------------------------------------------------------------
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -368,7 +383,10 @@ async def _wants_context(args: dict[str, Any], *, run: tn.ToolContext | None = N
 def test_a_native_tool_checks_its_schema_with_the_same_sentences():
     schema = {
         "type": "object",
-        "properties": {"city": {"type": "string", "description": "where"}, "days": {"type": "integer", "minimum": 1, "maximum": 9}},
+        "properties": {
+            "city": {"type": "string", "description": "where"},
+            "days": {"type": "integer", "minimum": 1, "maximum": 9},
+        },
         "required": ["city"],
         "additionalProperties": False,
     }
@@ -400,7 +418,7 @@ def test_a_native_schema_that_is_no_object_is_refused():
         tn.native_tool("f", "", {"type": "array"}, lambda args: 1)
 
 
-# --- approval ---------------------------------------------------------------------------------------------------------------
+# --- approval ---------------------------------------------------------------------------------------------------------
 
 
 def test_approval_is_yes_no_or_a_reason():

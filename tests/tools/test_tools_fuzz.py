@@ -25,8 +25,16 @@ from toolnexus_nb.tools.results import to_result
 from toolnexus_nb.tools.running import run_call
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.sampled_from(["red", "1", "true", "2026-05-31", "[1]", "{}"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4) | st.sampled_from(["x", "y", "name"]), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["red", "1", "true", "2026-05-31", "[1]", "{}"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=4) | st.sampled_from(["x", "y", "name"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -117,7 +125,9 @@ def loop():
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=[str(one)[:40] for one in ANNOTATIONS])
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(value=VALUES, keys=st.sampled_from([["x"], ["x", "y"], ["x", "rest"], ["x", "zzz"], ["y"], []]))
 def test_any_value_at_any_annotation_is_a_result(loop, tool, value, keys):
     result = loop.run_until_complete(run_call(tool, dict.fromkeys(keys, value)))
@@ -140,7 +150,9 @@ def test_any_text_as_arguments_is_a_result(text):
 def test_what_the_schema_accepts_the_function_accepts(arguments):
     """The advertised schema keeps its word: whatever is valid under it runs."""
 
-    async def f(n: int, flag: bool = False, color: Color = Color.RED, point: Optional[Point] = None, tags: list[str] = []) -> None:  # noqa: B006
+    async def f(
+        n: int, flag: bool = False, color: Color = Color.RED, point: Optional[Point] = None, tags: list[str] = []
+    ) -> None:  # noqa: B006
         assert type(n) is int
         assert type(flag) is bool
         assert isinstance(color, Color)
@@ -155,7 +167,14 @@ def test_what_the_schema_accepts_the_function_accepts(arguments):
 
 
 @settings(max_examples=150, deadline=None)
-@given(value=VALUES | st.binary(max_size=9) | st.sets(st.integers(), max_size=4) | st.floats() | st.characters() | st.dates())
+@given(
+    value=VALUES
+    | st.binary(max_size=9)
+    | st.sets(st.integers(), max_size=4)
+    | st.floats()
+    | st.characters()
+    | st.dates()
+)
 def test_any_value_returned_is_text(value):
     result = to_result(value)
     assert not result.is_error
@@ -163,7 +182,27 @@ def test_any_value_returned_is_text(value):
 
 
 @settings(max_examples=150, deadline=None)
-@given(schema=st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "enum", "anyOf", "default", "$ref", "$defs", "additionalProperties", "const", "description"]), VALUES))
+@given(
+    schema=st.dictionaries(
+        st.sampled_from(
+            [
+                "type",
+                "properties",
+                "required",
+                "items",
+                "enum",
+                "anyOf",
+                "default",
+                "$ref",
+                "$defs",
+                "additionalProperties",
+                "const",
+                "description",
+            ]
+        ),
+        VALUES,
+    )
+)
 def test_any_schema_can_be_linted_and_adapted(schema):
     try:
         tool = tn.Tool(name="t", input_schema=schema, invoke=_nothing)

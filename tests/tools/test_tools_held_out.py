@@ -112,44 +112,156 @@ class Flags(enum.IntFlag):
     WRITE = 2
 
 
-def f01(x: Annotated[Unit, "the unit"] = "C"): return x
-def f02(x: Optional[list[Optional[int]]] = None): return x
-def f03(x: str | int | None = None): return x
-def f04(x: defaultdict[str, list[int]]): return dict(x)
-def f05(x: OrderedDict[str, int], y: collections.deque[int], z: collections.Counter[str]): return list(x), list(y), z["a"]
-def f06(x: Derived): return x
-def f07(x: WithInit): return x.total
-def f08(x: Crate[int]): return x.content
-def f09(x: Annotated[Union[Cat, Dog], Discriminator("kind")]): return type(x).__name__
-def f10(x: Union[Cat, Dog]): return type(x).__name__
-def f11(x: Closed): return x.a
-def f12(x: Open): return x.model_extra
-def f13(x: Names): return x.root
-def f14(x: Aliased): return x.from_
-def f15(x: Checked): return x.n
-def f16(x: Odd): return x
-def f17(x: Child): return x
-def f18(x: list[Money]): return sum(one.amount for one in x)
-def f19(x: Mood): return x
-def f20(x: Annotated[list[int], Len(1, 3)], y: Annotated[int, Ge(0)] = 0): return x, y
-def f21(x: Annotated[str, StringConstraints(pattern="^a", max_length=3)]): return x
-def f22(x: HttpUrl, y: SecretStr): return x.host, y.get_secret_value()
-def f23(x: Meters): return type(x).__name__
-def f24(x: numbers.Number, y: numbers.Integral = 1): return x, y
-def f26(x: None = None): return x
-def f27(ctx: tn.ToolContext, /, x: int, *rest: int): return type(ctx).__name__, x, rest
-def f28(*, name: str, description: str = "", strict: bool = False, function: str = ""): return name
-def f29(größe: int, 名: str = "x"): return größe
-def f30(x: io.StringIO): return x.getvalue()
-def f31(x: Flags = Flags.READ): return x
-def f32(x: dict[Literal["a", "b"], int]): return x
-def f33(x: dict[int, str]): return x
-def f34(x: tuple[()] = ()): return x
-def f36(x: datetime.timezone): return x
-def f37(x: typing.Mapping[str, typing.Sequence[Money]]): return x["a"][0].currency
-def f38(x: int | float): return x
-def f39(x: bool | int): return x
-def f40(x: object, y: Any | None = None): return x
+def f01(x: Annotated[Unit, "the unit"] = "C"):
+    return x
+
+
+def f02(x: Optional[list[Optional[int]]] = None):
+    return x
+
+
+def f03(x: str | int | None = None):
+    return x
+
+
+def f04(x: defaultdict[str, list[int]]):
+    return dict(x)
+
+
+def f05(x: OrderedDict[str, int], y: collections.deque[int], z: collections.Counter[str]):
+    return list(x), list(y), z["a"]
+
+
+def f06(x: Derived):
+    return x
+
+
+def f07(x: WithInit):
+    return x.total
+
+
+def f08(x: Crate[int]):
+    return x.content
+
+
+def f09(x: Annotated[Union[Cat, Dog], Discriminator("kind")]):
+    return type(x).__name__
+
+
+def f10(x: Union[Cat, Dog]):
+    return type(x).__name__
+
+
+def f11(x: Closed):
+    return x.a
+
+
+def f12(x: Open):
+    return x.model_extra
+
+
+def f13(x: Names):
+    return x.root
+
+
+def f14(x: Aliased):
+    return x.from_
+
+
+def f15(x: Checked):
+    return x.n
+
+
+def f16(x: Odd):
+    return x
+
+
+def f17(x: Child):
+    return x
+
+
+def f18(x: list[Money]):
+    return sum(one.amount for one in x)
+
+
+def f19(x: Mood):
+    return x
+
+
+def f20(x: Annotated[list[int], Len(1, 3)], y: Annotated[int, Ge(0)] = 0):
+    return x, y
+
+
+def f21(x: Annotated[str, StringConstraints(pattern="^a", max_length=3)]):
+    return x
+
+
+def f22(x: HttpUrl, y: SecretStr):
+    return x.host, y.get_secret_value()
+
+
+def f23(x: Meters):
+    return type(x).__name__
+
+
+def f24(x: numbers.Number, y: numbers.Integral = 1):
+    return x, y
+
+
+def f26(x: None = None):
+    return x
+
+
+def f27(ctx: tn.ToolContext, /, x: int, *rest: int):
+    return type(ctx).__name__, x, rest
+
+
+def f28(*, name: str, description: str = "", strict: bool = False, function: str = ""):
+    return name
+
+
+def f29(größe: int, 名: str = "x"):
+    return größe
+
+
+def f30(x: io.StringIO):
+    return x.getvalue()
+
+
+def f31(x: Flags = Flags.READ):
+    return x
+
+
+def f32(x: dict[Literal["a", "b"], int]):
+    return x
+
+
+def f33(x: dict[int, str]):
+    return x
+
+
+def f34(x: tuple[()] = ()):
+    return x
+
+
+def f36(x: datetime.timezone):
+    return x
+
+
+def f37(x: typing.Mapping[str, typing.Sequence[Money]]):
+    return x["a"][0].currency
+
+
+def f38(x: int | float):
+    return x
+
+
+def f39(x: bool | int):
+    return x
+
+
+def f40(x: object, y: Any | None = None):
+    return x
 
 
 HERE = datetime.timezone.utc
@@ -170,7 +282,12 @@ CASES: list[tuple[Any, dict[str, Any], dict[str, Any], Any]] = [
     (f14, {"required": ["from"]}, {"x": {"from": "here"}}, "here"),
     (f15, {"type": "object"}, {"x": {"n": 3}}, 3),
     (f16, {"required": ["from", "a-b"]}, {"x": {"from": "a", "a-b": 1}}, {"from": "a", "a-b": 1}),
-    (f17, {"required": ["from", "a-b"]}, {"x": {"from": "a", "a-b": 1, "extra": True}}, {"from": "a", "a-b": 1, "extra": True}),
+    (
+        f17,
+        {"required": ["from", "a-b"]},
+        {"x": {"from": "a", "a-b": 1, "extra": True}},
+        {"from": "a", "a-b": 1, "extra": True},
+    ),
     (f18, {"type": "array"}, {"x": [{"amount": 1}, {"amount": 2, "currency": "USD"}]}, 3.0),
     (f19, {"type": "string", "enum": ["good"], "description": "How someone feels."}, {"x": "good"}, Mood.GOOD),
     (f20, {"type": "array", "minItems": 1, "maxItems": 3}, {"x": [1]}, ([1], 0)),

@@ -12,7 +12,9 @@ import toolnexus_nb as tn
 
 
 def schema_tool(properties: dict[str, Any], **more: Any) -> tn.Tool:
-    return tn.native_tool("t", "Does a thing well.", {"type": "object", "properties": properties, **more}, lambda args: 1)
+    return tn.native_tool(
+        "t", "Does a thing well.", {"type": "object", "properties": properties, **more}, lambda args: 1
+    )
 
 
 def codes(tools: Any, provider: str = "openai") -> list[str]:
@@ -87,7 +89,10 @@ D = {"description": "text"}
         ("name-invalid", tn.native_tool("my tool!", "Does a thing.", None, lambda args: 1)),
         ("name-too-long", tn.native_tool("x" * 70, "Does a thing.", None, lambda args: 1)),
         ("many-parameters", schema_tool({f"p{n}": {"type": "string", **D} for n in range(25)})),
-        ("destructive", tn.native_tool("drop", "Drops a table.", None, lambda args: 1, annotations={"destructiveHint": True})),
+        (
+            "destructive",
+            tn.native_tool("drop", "Drops a table.", None, lambda args: 1, annotations={"destructiveHint": True}),
+        ),
     ],
 )
 def test_what_is_wrong_is_found_and_says_how_to_mend_it(code, tool):
@@ -102,13 +107,17 @@ def test_what_is_wrong_is_found_and_says_how_to_mend_it(code, tool):
 
 
 def test_a_misspelled_keyword_and_a_python_type_name_are_corrected():
-    tool = schema_tool({"a": {"types": "string", **D}, "b": {"type": "dict", **D}, "c": {"type": "string", "descripton": "x", **D}})
+    tool = schema_tool(
+        {"a": {"types": "string", **D}, "b": {"type": "dict", **D}, "c": {"type": "string", "descripton": "x", **D}}
+    )
     mends = {one.parameter: one.mend for one in tn.lint(tool) if one.code.startswith("unknown")}
     assert mends == {"a": 'Write "type".', "b": 'Write "object".', "c": 'Write "description".'}
 
 
 def test_findings_deep_inside_say_the_whole_path():
-    tool = schema_tool({"a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "array", **D}}}, **D}})
+    tool = schema_tool(
+        {"a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "array", **D}}}, **D}}
+    )
     assert [one.parameter for one in tn.lint(tool) if one.code == "no-items"] == ["a[].b"]
 
 

@@ -45,11 +45,17 @@ def test_types_defaults_and_required_come_from_the_signature():
     assert (entries("city")["type"].text, line_of(entries("city")["type"])) == ("str", "city: str,")
     assert line_of(entries("city")["required"]) == "city: str,"
     assert "default" not in entries("city")
-    assert (entries("days")["default"].text, line_of(entries("days")["default"])) == ("3", "days: Annotated[int, Field(ge=1, le=14)] = 3,")
+    assert (entries("days")["default"].text, line_of(entries("days")["default"])) == (
+        "3",
+        "days: Annotated[int, Field(ge=1, le=14)] = 3,",
+    )
 
 
 def test_texts_come_from_docstring_comment_or_annotation():
-    found = {name: (entries(name)["description"].source, line_of(entries(name)["description"])) for name in ("city", "unit", "note")}
+    found = {
+        name: (entries(name)["description"].source, line_of(entries(name)["description"]))
+        for name in ("city", "unit", "note")
+    }
     assert found == {
         "city": ("docstring", "city: Name of the city."),
         "unit": ("comment", 'unit: str = "C",  # Celsius or Fahrenheit'),

@@ -39,7 +39,7 @@ def call(function: Any, **arguments: Any) -> Any:
     return result.value
 
 
-# --- texts --------------------------------------------------------------------------------------------------------------
+# --- texts ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_google_docstring_gives_the_long_description_and_each_parameters_text():
@@ -103,7 +103,9 @@ def test_rest_and_epytext_docstrings_give_texts(mark):
     def f(a: int, b: int = 1) -> int:
         return a * b
 
-    f.__doc__ = f"Multiply.\n\n{mark}param a: the first\n    factor\n{mark}param b: the second\n{mark}returns: product\n"
+    f.__doc__ = (
+        f"Multiply.\n\n{mark}param a: the first\n    factor\n{mark}param b: the second\n{mark}returns: product\n"
+    )
     assert {key: value["description"] for key, value in properties_of(f).items()} == {
         "a": "the first factor",
         "b": "the second",
@@ -175,7 +177,10 @@ def test_an_annotated_text_wins_over_the_docstring_and_the_docstring_over_a_comm
         """
         return a
 
-    assert {key: value["description"] for key, value in properties_of(f).items()} == {"a": "annotated", "b": "docstring"}
+    assert {key: value["description"] for key, value in properties_of(f).items()} == {
+        "a": "annotated",
+        "b": "docstring",
+    }
 
 
 def test_types_that_stand_only_in_the_docstring_count():
@@ -209,7 +214,7 @@ def test_words_in_a_docstring_that_are_no_type_leave_the_parameter_open():
     assert properties_of(f)["frame"] == {"description": "the data"}
 
 
-# --- types --------------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------------------
 
 
 class Color(enum.Enum):
@@ -509,7 +514,7 @@ def test_no_hints_means_anything():
     assert call(f, a={"x": [1]}) == ({"x": [1]}, 2)
 
 
-# --- kinds of parameters --------------------------------------------------------------------------------------------------
+# --- kinds of parameters ----------------------------------------------------------------------------------------------
 
 
 def test_star_args_is_an_array_and_double_star_types_the_further_keys():
@@ -559,7 +564,14 @@ def test_a_gap_among_positional_only_parameters_is_filled_with_the_defaults():
 
 def test_names_that_collide_with_pydantic_or_python_are_ordinary_names():
     def f(
-        schema: str, json: int, copy: bool, model_config: str, _x: int, validate: str = "", dict: str = "", fields: str = ""
+        schema: str,
+        json: int,
+        copy: bool,
+        model_config: str,
+        _x: int,
+        validate: str = "",
+        dict: str = "",
+        fields: str = "",
     ) -> Any:
         return schema, json, copy, model_config, _x, validate, dict, fields
 
@@ -606,7 +618,7 @@ def test_a_parameter_called_context_with_a_type_is_an_ordinary_one():
     assert call(f, context="about cats") == "about cats"
 
 
-# --- kinds of callables ---------------------------------------------------------------------------------------------------
+# --- kinds of callables -----------------------------------------------------------------------------------------------
 
 
 def add(a: int, b: int = 1) -> int:
@@ -668,7 +680,12 @@ def test_callable_objects_and_methods_of_every_kind():
     assert tn.tool(counter).description == "Count on."
     assert properties_of(counter) == {"step": {"type": "integer", "description": "how far"}}
     assert call(counter, step=3) == 5
-    assert [call(one, x=3) for one in (counter.method, counter.of_class, Counter.static, counter.later)] == [6, "Counter3", 3, 5]
+    assert [call(one, x=3) for one in (counter.method, counter.of_class, Counter.static, counter.later)] == [
+        6,
+        "Counter3",
+        3,
+        5,
+    ]
     assert "self" not in properties_of(counter.method)
 
 
@@ -732,7 +749,7 @@ def test_a_class_is_a_tool_that_makes_one():
     assert call(Point, x=1) == Point(1.0)
 
 
-# --- string annotations ---------------------------------------------------------------------------------------------------
+# --- string annotations -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -750,7 +767,9 @@ def cell(source: str, names: dict[str, Any]) -> None:
 
 def test_string_annotations_of_an_earlier_cell_are_resolved_in_the_users_namespace(names):
     cell("from __future__ import annotations\nfrom dataclasses import dataclass\n", names)
-    source = "from __future__ import annotations\n@dataclass\nclass Thing:\n    size: int\n    twin: Thing | None = None\n"
+    source = (
+        "from __future__ import annotations\n@dataclass\nclass Thing:\n    size: int\n    twin: Thing | None = None\n"
+    )
     cell(source + "def f(thing: Thing, n: 'int' = 1) -> int:\n    return thing.size * n\n", names)
     assert call(names["f"], thing={"size": 2, "twin": {"size": 1}}, n=3) == 6
 
@@ -791,7 +810,7 @@ def test_a_name_that_cannot_be_found_is_an_error_with_the_function_the_parameter
         tn.tool(names["f"])
 
 
-# --- what can't be --------------------------------------------------------------------------------------------------------
+# --- what can't be ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("annotation", [Callable[[int], int], collections.abc.Callable, type[int], typing.NoReturn])

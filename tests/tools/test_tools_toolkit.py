@@ -47,7 +47,11 @@ def test_tools_keep_their_order_and_can_be_looked_at():
 
 def test_running_a_cell_again_replaces_the_tool_in_its_place_and_says_what_changed():
     toolkit = tn.Toolkit([get_weather, ping])
-    toolkit.register(redefined('def get_weather(city: str, days: int = 5, units: str = "C"):\n    "Weather for a city."\n    return city'))
+    toolkit.register(
+        redefined(
+            'def get_weather(city: str, days: int = 5, units: str = "C"):\n    "Weather for a city."\n    return city'
+        )
+    )
     assert toolkit.names == ["get_weather", "ping"]
     change = toolkit.history("get_weather")[-1]
     assert change.diff() == "changed: +units, city: -description, days: -description, days: default 3 → 5"
@@ -98,7 +102,16 @@ def test_a_filter_is_a_new_toolkit():
     assert toolkit.names == ["get_weather", "ping"]
 
 
-@pytest.mark.parametrize("name", ["get_weather", "functions.get_weather", "get_weather<|channel|>commentary", " get_weather ", "default_api.get_weather"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get_weather",
+        "functions.get_weather",
+        "get_weather<|channel|>commentary",
+        " get_weather ",
+        "default_api.get_weather",
+    ],
+)
 def test_the_name_a_model_means_is_found(name):
     toolkit = tn.Toolkit([get_weather, ping])
     assert toolkit.resolve(name) is toolkit["get_weather"]
@@ -123,23 +136,39 @@ def test_calls_are_answered_one_message_each_in_their_order():
         return n
 
     toolkit = tn.Toolkit([slow_first])
-    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "slow_first", "arguments": json.dumps({"n": n})}} for n in range(3)]
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "slow_first", "arguments": json.dumps({"n": n})}}
+        for n in range(3)
+    ]
     messages = asyncio.run(toolkit.run_calls(calls))
-    assert [(one.role, one.tool_call_id, one.content) for one in messages] == [("tool", f"c{n}", str(n)) for n in range(3)]
+    assert [(one.role, one.tool_call_id, one.content) for one in messages] == [
+        ("tool", f"c{n}", str(n)) for n in range(3)
+    ]
 
 
 def test_calls_may_be_dicts_our_types_the_openai_packages_or_a_whole_message():
     from toolnexus_nb.openai.types import ToolCall
 
     openai_types = pytest.importorskip("openai.types.chat")
-    theirs = openai_types.ChatCompletionMessage.model_validate({"role": "assistant", "content": None, "tool_calls": [CALL]})
+    theirs = openai_types.ChatCompletionMessage.model_validate(
+        {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    )
     toolkit = tn.Toolkit([get_weather])
-    for given in ([CALL], [ToolCall.from_any(CALL)], theirs.tool_calls, theirs, {"role": "assistant", "tool_calls": [CALL]}, CALL):
+    for given in (
+        [CALL],
+        [ToolCall.from_any(CALL)],
+        theirs.tool_calls,
+        theirs,
+        {"role": "assistant", "tool_calls": [CALL]},
+        CALL,
+    ):
         messages = toolkit.run_calls_sync(given)
         assert [(one.tool_call_id, one.content) for one in messages] == [("c1", "sunny in Oslo for 3")]
 
 
-@pytest.mark.parametrize("nothing", [None, [], {"role": "assistant", "content": "hi", "tool_calls": None}, SimpleNamespace(tool_calls=None)])
+@pytest.mark.parametrize(
+    "nothing", [None, [], {"role": "assistant", "content": "hi", "tool_calls": None}, SimpleNamespace(tool_calls=None)]
+)
 def test_no_calls_are_no_messages(nothing):
     assert tn.Toolkit([ping]).run_calls_sync(nothing) == []
 
@@ -163,7 +192,9 @@ def test_wire_names_are_valid_unique_and_mapped_back():
     toolkit = tn.Toolkit([tn.native_tool(name, "", None, lambda args, name=name: name) for name in names])
     sent = [entry["function"]["name"] for entry in toolkit.to_openai()]
     assert len(set(sent)) == len(names)
-    assert all(0 < len(name) <= 64 and name.replace("_", "").replace("-", "").isalnum() and name.isascii() for name in sent)
+    assert all(
+        0 < len(name) <= 64 and name.replace("_", "").replace("-", "").isalnum() and name.isascii() for name in sent
+    )
     assert sent[4] == "plain"
     assert [toolkit.execute_sync(name).output for name in sent] == names
     assert [toolkit.wire_name(tool) for tool in toolkit] == sent

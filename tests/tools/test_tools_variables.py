@@ -15,7 +15,15 @@ class Robot:
 
 
 ROBOT = Robot()
-NAMESPACE: dict[str, Any] = {"rob": ROBOT, "_hidden": Robot(), "os": os, "count": 3, "Robot": Robot, "In": [], "get_ipython": 1}
+NAMESPACE: dict[str, Any] = {
+    "rob": ROBOT,
+    "_hidden": Robot(),
+    "os": os,
+    "count": 3,
+    "Robot": Robot,
+    "In": [],
+    "get_ipython": 1,
+}
 
 
 def run(function: Any, **arguments: Any) -> tn.ToolResult:

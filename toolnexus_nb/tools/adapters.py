@@ -98,7 +98,8 @@ def _definition(name: str, description: str | None, schema: Mapping[str, Any] | 
 
 
 def from_openai(schema: Mapping[str, Any], fn: Callable[..., Any], **options: Any) -> Tool:
-    """A tool from a hand-written definition (OpenAI's, Anthropic's or an MCP server's shape) and the function behind it.
+    """A tool from a hand-written definition (OpenAI's, Anthropic's or an MCP server's shape) and the function behind
+    it.
 
     The function gets the arguments by name if its parameters take them, else as one dict.
     """
@@ -144,7 +145,7 @@ def _by_name(fn: Callable[..., Any], schema: JSONSchema) -> Callable[..., Any]:
     return call
 
 
-# --- one entry, cached as bytes: marshal makes fresh copies fastest ----------------------------------------------------
+# --- one entry, cached as bytes: marshal makes fresh copies fastest ---------------------------------------------------
 
 
 def _cached(
@@ -156,7 +157,7 @@ def _cached(
         changes: list[Change] = []
         entry = make(changes)
         try:
-            hit = (marshal.dumps(entry), tuple(changes))
+            hit = (marshal.dumps(entry, 2), tuple(changes))  # format 2: without back references, fastest to read
         except ValueError:  # a value JSON does not know: nothing to cache
             if report is not None:
                 report.extend(changes)

@@ -186,7 +186,8 @@ def _rebuilt(annotation: Any, origin: Any) -> Any:
     return origin[arguments if len(arguments) != 1 else arguments[0]]
 
 
-# typing.TypedDict before Python 3.12 -----------------------------------------------------------------------------------
+# typing.TypedDict before Python 3.12
+# -----------------------------------------------------------------------------------
 
 
 def is_old_typed_dict(annotation: Any) -> bool:

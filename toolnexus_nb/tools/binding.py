@@ -141,7 +141,9 @@ class SignatureBinder:
         demanded = [
             kind is POSITIONAL_ONLY or (kind is POSITIONAL_OR_KEYWORD and star_filled) for _, kind in self.reading.order
         ]
-        last_given = max((i for i, (name, _) in enumerate(self.reading.order) if demanded[i] and name in values), default=-1)
+        last_given = max(
+            (i for i, (name, _) in enumerate(self.reading.order) if demanded[i] and name in values), default=-1
+        )
         for index, (name, kind) in enumerate(self.reading.order):
             if kind is VAR_POSITIONAL:
                 positional.extend(values.get(name, ()))

@@ -24,8 +24,8 @@ def main_namespace() -> Mapping[str, Any]:
 class ToolContext:
     """One tool call as the tool sees it; a parameter annotated `ToolContext` receives it and is no part of the schema.
 
-    `deadline` is on the clock of `time.monotonic()`, or None. `call_id` is the model's id for this call ("" outside a run).
-    All methods may be called from any thread.
+    `deadline` is on the clock of `time.monotonic()`, or None. `call_id` is the model's id for this call ("" outside a
+    run). All methods may be called from any thread.
     """
 
     call_id: str = ""

@@ -126,8 +126,8 @@ class Tool:
     ) -> ToolResult:
         """Run one call: `arguments` is a dict, JSON text or None.
 
-        Never raises for what a tool or a model did wrong: that comes back with `is_error` and a sentence a model can act
-        on. KeyboardInterrupt and cancellation pass through.
+        Never raises for what a tool or a model did wrong: that comes back with `is_error` and a sentence a model can
+        act on. KeyboardInterrupt and cancellation pass through.
         """
         return await ticking(run_call(self, arguments, context))
 
@@ -206,10 +206,14 @@ def _remade(function: Callable[..., Any], options: dict[str, Any]) -> Tool:
     return tool(function, **options)
 
 
+_MARSHAL = 2
+"""The marshal format without back references: fastest to read."""
+
+
 def _frozen(schema: JSONSchema) -> bytes | JSONSchema:
     """A schema as bytes: marshal makes a fresh copy several times faster than copy.deepcopy."""
     try:
-        return marshal.dumps(schema)
+        return marshal.dumps(schema, _MARSHAL)
     except ValueError:  # a value JSON does not know; kept as it is
         return copy.deepcopy(schema)
 
@@ -306,8 +310,8 @@ def native_tool(
 ) -> Tool:
     """A tool whose schema you write yourself: the seed's NativeTool.
 
-    `fn(args)` gets the arguments as one dict; `fn(args, context)` when it has a second required parameter or one annotated
-    ToolContext. `input_schema` None: no arguments. `options`: what `tn.tool` takes besides.
+    `fn(args)` gets the arguments as one dict; `fn(args, context)` when it has a second required parameter or one
+    annotated ToolContext. `input_schema` None: no arguments. `options`: what `tn.tool` takes besides.
     """
     if not callable(fn):
         raise TypeError(f"{name}: fn must be a function of the arguments, got {type(fn).__name__}")

@@ -1,7 +1,7 @@
 """The docstring story behind one function: the text for the tool, the text (and type) for each parameter.
 
-Google, NumPy and reST (also Epytext's `@param`) are told apart by their marks and read by griffe, which is imported only
-when a docstring has sections.
+Google, NumPy and reST (also Epytext's `@param`) are told apart by their marks and read by griffe, which is imported
+only when a docstring has sections.
 """
 
 from __future__ import annotations

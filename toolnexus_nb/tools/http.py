@@ -46,7 +46,8 @@ def http_tool(
 
     url          may hold `{placeholders}`: each is an argument, percent-encoded; a missing one is an error
     input_schema of all arguments; None: one required string for every placeholder
-    query        for methods with a body, the arguments that go into the query string; GET and HEAD send all others there
+    query        for methods with a body, the arguments that go into the query string; GET and HEAD send all others
+    there
     body         "json", "form", or "raw" (the argument `body` alone, as text)
     headers      `${NAME}` is read from the environment when the tool runs; an unset one is an error, not an empty text
     result_mode  "text", "json" (compact JSON), or "status+text"

@@ -19,7 +19,8 @@ def is_wire_name(name: str) -> bool:
 
 
 def wire_name(name: str) -> str:
-    """The name with every forbidden character as one `_`, cut to 64 with a hash of the whole; valid names are unchanged.
+    """The name with every forbidden character as one `_`, cut to 64 with a hash of the whole; valid names are
+    unchanged.
 
     A name of which nothing is left ("日本") becomes `tool_` and a hash, so that it stays a name of its own.
     """

@@ -1,7 +1,8 @@
 """What a tool prints, kept with its call: `print` in one tool never lands in another's output, nor in the wrong cell.
 
-`sys.stdout` and `sys.stderr` are replaced once, on first use, by a router that asks a ContextVar where this task or thread
-writes. Everybody who is not inside `capture_prints` writes to the stream that stood there before, as if nothing happened.
+`sys.stdout` and `sys.stderr` are replaced once, on first use, by a router that asks a ContextVar where this task or
+thread writes. Everybody who is not inside `capture_prints` writes to the stream that stood there before, as if
+nothing happened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""From an annotation to its Shape: the JSON Schema a model reads, and the validator that keeps the annotation's promise.
+"""From an annotation to its Shape: the JSON Schema a model reads, and the validator that keeps the annotation's
+promise.
 
-The schema stays in the subset every provider takes (quirks H05, H06, H09): no titles, `enum` instead of `const`, arrays with
-`items`, every `enum` with a `type`, no `anyOf` with null where leaving the key out means the same, definitions written in
-place unless they are recursive or large.
+The schema stays in the subset every provider takes (quirks H05, H06, H09): no titles, `enum` instead of `const`,
+arrays with `items`, every `enum` with a `type`, no `anyOf` with null where leaving the key out means the same,
+definitions written in place unless they are recursive or large.
 """
 
 from __future__ import annotations
@@ -265,7 +266,7 @@ def _inner(key: str, value: Any) -> Any:
     )
 
 
-# --- definitions --------------------------------------------------------------------------------------------------------
+# --- definitions ------------------------------------------------------------------------------------------------------
 
 _REF = "#/$defs/"
 

@@ -1,4 +1,5 @@
-"""Reading a function: its parameters with their resolved annotations, texts and defaults, whatever kind of callable it is.
+"""Reading a function: its parameters with their resolved annotations, texts and defaults, whatever kind of callable
+it is.
 
 Understood: functions (plain, async, generators), lambdas, bound and unbound methods, static and class methods,
 `functools.partial`, callable objects, classes. What a `partial` has bound is not offered to a model.

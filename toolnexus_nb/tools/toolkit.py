@@ -39,7 +39,7 @@ class Toolkit:
         self.findings: list[Any] = []
         self.register(*(tools or ()))
 
-    # --- what is in it -------------------------------------------------------------------------------------------------
+    # --- what is in it ------------------------------------------------------------------------------------------------
 
     def register(self, *tools: Any) -> Toolkit:
         """Add tools or plain functions, or replace those of the same name; all or, if one is refused, none of them."""
@@ -66,7 +66,8 @@ class Toolkit:
         return self._tools.get(name) or self._by_wire(name)
 
     def resolve(self, name: str) -> Tool | None:
-        """The tool a model means, or None: a wire name, which is all a model has seen, else a tool's own name; if that finds
+        """The tool a model means, or None: a wire name, which is all a model has seen, else a tool's own name; if
+        that finds
         nothing, the same without the habits of some models (quirk G09)."""
         for tried in dict.fromkeys((name or "", without_model_habits(name or ""))):
             if (tool := self._by_wire(tried) or self._tools.get(tried)) is not None:
@@ -140,7 +141,7 @@ class Toolkit:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("\n".join(str(tool) for tool in self) or "Toolkit()")
 
-    # --- calling -------------------------------------------------------------------------------------------------------
+    # --- calling ------------------------------------------------------------------------------------------------------
 
     async def execute(
         self, name: str, arguments: Mapping[str, Any] | str | None = None, context: ToolContext | None = None
@@ -175,7 +176,7 @@ class Toolkit:
         there = f" Available: {', '.join(self._tools)}." if self._tools else " There are no tools."
         return f"Unknown tool: {name}{hint or '.'}{there}"
 
-    # --- on the wire ---------------------------------------------------------------------------------------------------
+    # --- on the wire --------------------------------------------------------------------------------------------------
 
     def to_openai(
         self, filter: Keep = None, strict: bool | None = None, *, report: Report = None
@@ -191,7 +192,7 @@ class Toolkit:
         """The `tools` of a Gemini request, see `tn.to_gemini`."""
         return to_gemini(self, filter, report=report)
 
-    # --- MCP servers ---------------------------------------------------------------------------------------------------
+    # --- MCP servers --------------------------------------------------------------------------------------------------
 
     async def add_mcp(
         self,
