@@ -105,7 +105,8 @@ def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
     things = next(
         (one.lower for one in after if (one.lower.endswith("s") or one.lower in _PLURALS) and one.lower not in STOP and one.lower not in UNITS), ""
     )
-    if _COUNTS & set(parameter.words) and parameter.kind == "integer":
+    numbered = any(word.isdigit() for word in parameter.words)  # num1, num2: operands, not counts
+    if _COUNTS & set(parameter.words) and parameter.kind == "integer" and not numbered:
         return (
             1.7 if things or before in ("top", "first", "last", "next") or (after and after[0].lower == "of") else 0.0
         )

@@ -51,7 +51,7 @@ def match(offer: Offer, reading: Reading) -> Match:
     heard: list[str] = []
     for at, token in enumerate(reading.tokens):
         if token.kind == "name" and any(
-            best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split() if worth(part) >= 1
+            best_kin(stem(part), offer.told_stems) >= 0.6 for part in token.lower.split() if worth(part) >= 1
         ):
             heard.append(token.text)
         if token.kind != "word" or not worth(token.lower):

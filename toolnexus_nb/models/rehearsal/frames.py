@@ -13,7 +13,7 @@ from .candidates import candidates
 from .cues import VALUES, companions
 from .filling import Filled, fill
 from .offers import Offer, Parameter
-from .reading import Reading
+from .reading import Reading, Token
 from .words import best_kin, stem
 
 MOST_CALLS = 12
@@ -123,7 +123,7 @@ def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Ite
     for position in companions(reading, at):
         if position == at:
             yield chosen, at
-        elif position not in others and position not in source:
+        elif position not in others and position not in source and _alike(reading.tokens[at], reading.tokens[position]):
             fitting = [
                 one
                 for one in candidates(parameter, reading, filled.offer)
@@ -131,6 +131,14 @@ def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Ite
             ]
             if fitting:
                 yield fitting[0].value, position
+
+
+_SIGNED = frozenset(("percent", "dollar", "euro", "pound_sterling", "yen"))
+
+
+def _alike(one: Token, other: Token) -> bool:
+    """Whether two values of a list measure the same: "5%" and "10" do not, "10, 20 and 30 years" do."""
+    return one.unit == other.unit or not {one.unit, other.unit} & _SIGNED
 
 
 def _joined(reading: Reading, one: int, other: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from .choices import choice_words
 from .cues import assigned, cue, direction, preposition
 from .dates import WEEKDAY, in_format
-from .lexicon import COLORS, OPENERS, STOP, UNITS
+from .lexicon import COLORS, OPENERS, ORDINALS, STOP, UNITS
 from .offers import Offer, Parameter
 from .places import CITIES, COUNTRIES, CURRENCIES, LANGUAGES, PLACES, STATES
 from .reading import Reading, Token
@@ -48,12 +48,12 @@ def strings(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[Ca
         value, taken = _value(parameter, role, reading, at, offer)
         if assigned(reading, at, parameter):
             score += 2.0
-        if token.kind == "name" and set(token.lower.split()) & set(parameter.words):
-            score += 1.5  # "Premier League" is a league
-        elif token.kind == "name" and all(
-            best_kin(stem(part), offer.told_stems) >= 0.7 for part in token.lower.split()
-        ):
-            score -= 2.5 if role in ("query", "text") else 1.2  # "DNA" of a tool about DNA
+        if token.kind == "name":
+            words = token.lower.split()
+            if all(best_kin(stem(word), offer.told_stems | offer.parameter_stems) >= 0.7 for word in words):
+                score -= 2.5 if role in ("query", "text") else 1.2  # "DNA" of a tool about DNA
+            elif set(words) & set(parameter.words):
+                score += 1.5  # "Premier League" is a league
         score += cue(reading, at, at + 1, parameter) + preposition(reading, at, parameter)
         yield Candidate(parameter, value, taken, score)
 
@@ -231,6 +231,7 @@ def _dictionary(parameter: Parameter, reading: Reading, role: str) -> Iterator[C
             role == "unit"
             and token.kind in ("word", "name")
             and UNITS.get(word) not in _COUNTED
+            and (word not in ORDINALS or measured)  # "the second circle"
             and word in UNITS
             and (len(word) > 2 or measured or (before is not None and before.lower in ("to", "in", "into")))
         ):
