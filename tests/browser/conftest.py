@@ -69,7 +69,12 @@ class JupyterServer:
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
             environment.pop(name, None)
         command = [sys.executable, "-m", "jupyter", app, "--allow-root", "--no-browser", "--ip=127.0.0.1"]
-        command += [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password="]
+        command += [
+            f"--port={port}",
+            "--ServerApp.port_retries=0",
+            "--IdentityProvider.token=",
+            "--ServerApp.password=",
+        ]
         command += [f"--ServerApp.root_dir={self.notebooks}", "--LabApp.extension_manager=readonly"]
         command += ["--ServerApp.disable_check_xsrf=True"]  # kernels are ended through the API between tests
         with self._log.open("wb") as log:

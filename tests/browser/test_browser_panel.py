@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-SETUP = '''%load_ext toolnexus_nb
+SETUP = """%load_ext toolnexus_nb
 import asyncio, time, toolnexus_nb as tn
 
 async def model(messages, tools):
@@ -33,7 +33,7 @@ async def model(messages, tools):
 
 CALLS = {"quick": {"city": "Oslo"}, "slow": {"seconds": 2}, "broken": {}, "send": {"to": "ada@example.org"}}
 tn.session().connect(tn.connect(model))
-None'''
+None"""
 
 TOOLS = '''%%toolnexus
 def quick(city: str) -> str:

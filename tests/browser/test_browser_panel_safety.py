@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 EVIL = """<img src=x onerror="window.pwned=1"><script>window.pwned=1</script><svg onload="window.pwned=1"></svg>"""
 
-SETUP = f'''%load_ext toolnexus_nb
+SETUP = f"""%load_ext toolnexus_nb
 import asyncio, json, toolnexus_nb as tn
 from toolnexus_nb.rounds.events import Note
 EVIL = {EVIL!r}
@@ -32,7 +32,7 @@ class Rich:
         return EVIL + "<b onclick='window.pwned=1'>bold</b><iframe srcdoc='<script>parent.pwned=1</script>'></iframe>"
 
 tn.session().connect(tn.connect(model))
-None'''
+None"""
 
 TOOLS = '''%%toolnexus
 async def evil(text: str, context: tn.ToolContext) -> Rich:

@@ -86,7 +86,9 @@ def test_the_footer_of_a_cell_that_is_no_python_changes_nothing_so_that_python_s
 
 
 def test_only_asynchronous_calls_at_the_top_level_are_awaited() -> None:
-    cell = "%toolnexus status\n%toolnexus ask hi\nfor q in qs:\n    %toolnexus ask {q}\ndef f():\n    %toolnexus ask x\n"
+    cell = (
+        "%toolnexus status\n%toolnexus ask hi\nfor q in qs:\n    %toolnexus ask {q}\ndef f():\n    %toolnexus ask x\n"
+    )
     made = transformed(cell, awaits=True)
     assert made.count("await get_ipython()") == 2
     assert "\nget_ipython().run_line_magic('toolnexus', '--unused status')" in "\n" + made

@@ -6,8 +6,8 @@ The words after the magic are in `commands.py` and the `commands_*.py` beside it
 
 from __future__ import annotations
 
-import sys
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -78,7 +78,7 @@ class ToolnexusMagics(Magics):
         register_cell(self.session, [name for name in head.partition("=")[2].split(",") if name])
 
     def _tools_cell(self, line: str, cell: str) -> None:
-        """A `%%toolnexus` cell that did not pass the transformer, since a program called the magic: run it as a cell."""
+        """A `%%toolnexus` cell that did not pass the transformer (a program called the magic): run it as a cell."""
         self.shell.run_cell(f"%%toolnexus {line}\n{cell}").raise_error()
 
     # --- what the transformers ask ------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class AtTheEnd(Nothing):
 
 
 class HtmlSurface:
-    """Plain HTML, drawn anew at most four times a second, more seldom where drawing takes long (a tenth of the time)."""
+    """Plain HTML, drawn anew at most four times a second and for at most a tenth of the time."""
 
     def __init__(self, state: RunState, display: Display) -> None:
         self._state = state
@@ -139,7 +139,7 @@ class WidgetSurface:
         self._open(run_frame(self._state, ""), READY_WITHIN)
 
     def reopen(self) -> None:
-        """Come back in the place of plain HTML, for the buttons of a paused run: they are heard once the cell has ended."""
+        """Come back for the buttons of a paused run, in the place of plain HTML: they are heard after the cell."""
         self._open(run_html(self._state), 5 * READY_WITHIN)
 
     def _open(self, html: str, patience: float) -> None:
@@ -362,7 +362,7 @@ class EventPanel(EventHandler):
                 return  # a second click, or a call that has ended meanwhile
             if part in self._waiting:
                 loop, future = self._waiting.pop(part)
-                loop.call_soon_threadsafe(lambda: future.done() or future.set_result(decision))
+                loop.call_soon_threadsafe(_settle, future, decision)
                 return
             self._decisions[call.call_id] = decision
             pending = {c.call_id for c in self.state.calls if c.status == "waiting"}
@@ -379,7 +379,7 @@ class EventPanel(EventHandler):
             return Nothing()
         if self._show == "text" or in_terminal() or _in_console():
             return TextSurface(self.state)
-        if type(shell().display_pub).__name__ == "CapturingDisplayPublisher":
+        if type(getattr(shell(), "display_pub", None)).__name__ == "CapturingDisplayPublisher":
             return AtTheEnd(self.state, self._display)
         if self._show == "html" or not has_front_end():
             return HtmlSurface(self.state, self._display)
@@ -425,6 +425,11 @@ class EventPanel(EventHandler):
         self._due = due
         loop = background_loop() if HAS_THREADS else asyncio.get_event_loop()
         loop.call_soon_threadsafe(loop.call_later, seconds, self._on_timer)
+
+
+def _settle(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
 
 
 def _package_is_new() -> bool:

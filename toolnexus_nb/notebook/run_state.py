@@ -295,8 +295,7 @@ class RunState:
         return (FOOT,)
 
     def _retry(self, event: ev.RetryScheduled) -> Sequence[str]:
-        text = f"attempt {event.attempt} failed ({event.reason}); trying again in {event.seconds:.3g} s"
-        return self._add_note(event.round, "note", text)
+        return self._add_note(event.round, "note", retry_sentence(event))
 
     def _note(self, event: ev.Note) -> Sequence[str]:
         return self._add_note(event.round, event.kind, event.text)
@@ -329,6 +328,11 @@ class RunState:
             round_.finished = True
         rounds = [part for round_ in self.rounds for part in (round_.part, f"{round_.part}.text")]
         return (HEAD, NOTES, END, FOOT, *rounds, *self._by_part)
+
+
+def retry_sentence(event: ev.RetryScheduled) -> str:
+    """Why a request is sent again, and when."""
+    return f"attempt {event.attempt} failed ({event.reason}); trying again in {event.seconds:.3g} s"
 
 
 _HANDLERS: dict[type, Callable[[RunState, Any], Sequence[str]]] = {

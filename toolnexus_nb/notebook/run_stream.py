@@ -6,7 +6,7 @@ import sys
 
 from ..rounds import events as ev
 from .markup import printable, shortened
-from .run_state import RunState
+from .run_state import RunState, retry_sentence
 from .run_text import RESULT, call_line, end_sentence, result_text, status_line, usage_words
 
 
@@ -34,9 +34,8 @@ class TextSurface:
                 self._finished(parts[-1])
             case ev.Note(kind=kind, text=text):
                 self._line(f"{kind}: {printable(shortened(text, RESULT))}")
-            case ev.RetryScheduled():
-                kind, text = self._state.rounds[-1].notes[-1]
-                self._line(f"{kind}: {printable(text)}")
+            case ev.RetryScheduled() as event:
+                self._line(f"note: {printable(retry_sentence(event))}")
 
     def paint(self) -> float | None:
         """Text is written as it is taken."""

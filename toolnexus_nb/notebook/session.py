@@ -152,7 +152,7 @@ class Session:
         return turns
 
     def run(self, make: Callable[[], Awaitable[T]]) -> Any:
-        """Do asynchronous work for the cell: an awaitable in an awaited cell, else its value, after a Stop-safe wait."""
+        """Do asynchronous work for the cell: gives an awaitable where the cell is awaited, else waits, Stop-safe."""
         return runner.run(make)
 
     def once(self, key: str) -> bool:
