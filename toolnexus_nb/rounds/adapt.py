@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..openai.json_text import dump_json
+from ..openai.types import Message
 from .profiles import Profile
 from .setup_error import SetupError
 
@@ -18,13 +19,51 @@ _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _BETWEEN = "(The tools had answered; the conversation went on from there.)"
 
 
+class Writer:
+    """Writes messages for one endpoint: nothing it would refuse, everything it needs back (I and C rows).
+
+    Each message is written once and then shared by all requests of a run, so that a long run costs neither the time nor
+    the memory of writing its whole conversation again and again.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._written: dict[tuple[int, bool], tuple[Message, dict[str, Any]]] = {}
+
+    def write(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """The conversation as it is sent."""
+        last_question = max((i for i, message in enumerate(messages) if message.role == "user"), default=-1)
+        written: list[dict[str, Any]] = []
+        for i, message in enumerate(messages):
+            if (
+                message.role == "user"
+                and self._profile.answer_before_user
+                and written
+                and written[-1]["role"] == "tool"
+            ):
+                written.append({"role": "assistant", "content": _BETWEEN})
+            key = (id(message), i > last_question)
+            if key not in self._written:  # the message is kept too, so that its id stays its own
+                self._written[key] = (message, self._one(message, in_rounds=i > last_question))
+            written.append(self._written[key][1])
+        return written
+
+    def _one(self, message: Message, *, in_rounds: bool) -> dict[str, Any]:
+        wire = message.model_dump_wire()
+        if message.role == "assistant":
+            return _assistant(wire, self._profile, in_rounds=in_rounds)
+        adapted = {key: value for key, value in wire.items() if key in _MESSAGE_KEYS and value is not None}
+        if message.role == "tool" and self._profile.call_ids == "nine":
+            adapted["tool_call_id"] = nine(message.tool_call_id or "")
+        return adapted
+
+
 def adapt(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """The body of a chat-completions request, changed to what `profile` describes; the given one stays as it is.
+    """A request's tools, changed to what `profile` describes; the given body stays as it is.
 
     Raises SetupError for what would be refused and cannot be mended: too many tools (H03).
     """
     adapted = dict(body)
-    adapted["messages"] = adapt_messages(body.get("messages") or (), profile)
     tools = body.get("tools")
     if not tools:  # an empty list is a 400, and so is any of the others without tools (H04, J01)
         for name in ("tools", "tool_choice", "parallel_tool_calls"):
@@ -41,23 +80,6 @@ def adapt(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
         only = (choice.get("function") or {}).get("name")
         adapted["tools"] = [tool for tool in adapted["tools"] if tool["function"]["name"] == only] or adapted["tools"]
         adapted["tool_choice"] = "required"
-    return adapted
-
-
-def adapt_messages(messages: Sequence[Mapping[str, Any]], profile: Profile) -> list[dict[str, Any]]:
-    """The conversation for this endpoint: nothing it would refuse, everything it needs back (I and C rows)."""
-    last_question = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
-    adapted: list[dict[str, Any]] = []
-    for i, message in enumerate(messages):
-        role = message.get("role")
-        if role == "user" and profile.answer_before_user and adapted and adapted[-1]["role"] == "tool":
-            adapted.append({"role": "assistant", "content": _BETWEEN})
-        if role == "assistant":
-            adapted.append(_assistant(message, profile, in_rounds=i > last_question))
-        else:
-            adapted.append({key: value for key, value in message.items() if key in _MESSAGE_KEYS and value is not None})
-            if role == "tool" and profile.call_ids == "nine":
-                adapted[-1]["tool_call_id"] = nine(str(message.get("tool_call_id", "")))
     return adapted
 
 

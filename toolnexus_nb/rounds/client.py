@@ -10,9 +10,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ..openai.errors import APIError, StreamError, api_error
 from ..openai.stream import ChatStream, ChunkDecoder, parse_response
-from ..openai.types import ChatCompletionResponse, ModelsResponse
+from ..openai.types import ChatCompletionResponse, Message, ModelsResponse
 from ..tools.background import block, hop, sync_twin
-from .adapt import adapt, encode
+from .adapt import Writer, adapt, encode
 from .profiles import PRESETS, Profile, profile_for
 from .retry import is_retryable, wait_before_retry
 from .secrets import Headers, Secret, hide_url, secrets_of
@@ -213,8 +213,12 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         stream: bool = False,
+        writer: Writer | None = None,
     ) -> dict[str, Any]:
-        """The JSON object of one request, as this endpoint wants it. Raises SetupError when no model is set."""
+        """The JSON object of one request, as this endpoint wants it; `writer` shares what it wrote between requests.
+
+        Raises SetupError when no model is set.
+        """
         given = dict(params or {})
         for name in _NOT_PARAMETERS:
             if name in given:
@@ -226,7 +230,8 @@ class Client:
                 "(client.models() lists what it has)"
             )
         extra = {**self.extra_body, **(given.pop("extra_body", None) or {})}
-        body: dict[str, Any] = {"model": model, "messages": messages_of(messages)}
+        written = (writer or Writer(self.profile)).write(messages_of(messages))
+        body: dict[str, Any] = {"model": model, "messages": written}
         definitions = definitions_of(tools)
         if definitions:
             body["tools"] = definitions
@@ -409,13 +414,9 @@ def tidy_base_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
-def messages_of(messages: Iterable[Any] | str) -> list[dict[str, Any]]:
-    """Messages in any form as the dicts that are written."""
-    from ..openai.types import Message
-
-    if isinstance(messages, str):
-        return [{"role": "user", "content": messages}]
-    return [Message.from_any(message).model_dump_wire() for message in messages]
+def messages_of(messages: Iterable[Any] | str) -> list[Message]:
+    """Messages in any form; a string is one user message."""
+    return [Message.user(messages)] if isinstance(messages, str) else [Message.from_any(item) for item in messages]
 
 
 def definitions_of(tools: Any) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from ..openai.tokens import TokenCounter
 from ..openai.types import Message, ToolCall, Usage
 from ..tools.background import left_running
 from ..tools.toolkit import Toolkit
+from .adapt import Writer
 from .approval import Approve, at_hand
 from .calls import Caller, Outcome
 from .client import Client
@@ -140,6 +141,7 @@ class Run:
         self.round = earlier.rounds if earlier is not None else 0
         self._last_round = options.max_rounds
         self._guard = LoopGuard()
+        self._writer = Writer(client.profile)
         self._pipe: deque[tuple[Event, asyncio.Future[None] | None]] = deque()
         self._more = asyncio.Event()
         self._story: asyncio.Task[None] | None = None
@@ -326,7 +328,9 @@ class Run:
             params["tool_choice"] = "none"
         if self.options.wanted is not None:
             tools = self.options.wanted.ask_for(params, tools, self.client.profile)
-        return self.client.body(self.messages, tools, params, stream=self.options.stream)
+        # A hook may change what it is given, so it is never given what other requests share.
+        writer = None if self.options.hooks.before_request else self._writer
+        return self.client.body(self.messages, tools, params, stream=self.options.stream, writer=writer)
 
     def _retrying(self, attempt: int, seconds: float, reason: str) -> None:
         self.write(RetryScheduled(self.round, attempt, seconds, reason))

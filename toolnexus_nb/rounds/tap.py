@@ -16,7 +16,7 @@ from typing import Any
 from .secrets import HIDDEN, Headers, hide_url
 from .transport import Transport, TransportRequest, TransportResponse
 
-KEPT_EXCHANGES = 200
+KEPT_EXCHANGES = 100
 """Exchanges kept with one run; the oldest go first, so that a very long run keeps flat memory."""
 
 
