@@ -14,7 +14,8 @@ from pydantic import Field
 
 import toolnexus_nb as tn
 from toolnexus_nb.notebook.lens_markup import lens_html
-from toolnexus_nb.notebook.schema_view import SchemaView, definitions, form_of, gather, lens_of, mcp_form, tags_of
+from toolnexus_nb.notebook.schema_facts import definitions, form_of, gather, lens_of, mcp_form, tags_of
+from toolnexus_nb.notebook.schema_view import SchemaView
 
 HOSTILE = "<img src=x onerror='window.HIT=1'></pre><script>window.HIT=1</script>"
 

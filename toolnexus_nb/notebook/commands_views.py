@@ -45,7 +45,7 @@ def _last(session: Session) -> RunResult:
 def tools(session: Session, args: Namespace, cell: str | None) -> None:
     """List the tools of the notebook."""
     from .listing_markup import tools_html, tools_text
-    from .schema_view import gather
+    from .schema_facts import gather
 
     facts = gather(session.toolkit.tools())
     Display().publish(tools_html(facts), tools_text(facts))
@@ -61,7 +61,8 @@ def _schema_words(session: Session, words: Sequence[str]) -> Iterable[str]:
 @argument("--as", dest="form", choices=_FORMS, help="give the definitions in this form instead of showing them")
 def schema(session: Session, args: Namespace, cell: str | None) -> SchemaView | list[Any]:
     """Show tables, JSON for every provider, findings, changes, and which line each part came from."""
-    from .schema_view import SchemaView, definitions
+    from .schema_facts import definitions
+    from .schema_view import SchemaView
 
     chosen = [_tool(session, name) for name in args.names] or session.toolkit.tools()
     if args.form is not None:
@@ -144,7 +145,7 @@ def wire(session: Session, args: Namespace, cell: str | None) -> WireView:
 def usage(session: Session, args: Namespace, cell: str | None) -> None:
     """Show the tokens of each round, of the conversation, and what the tools' schemas cost."""
     from .listing_markup import usage_html, usage_text
-    from .schema_view import tokens_of
+    from .schema_facts import tokens_of
 
     about = (_last(session), session.chat.usage, tokens_of(session.toolkit.tools()))
     Display().publish(usage_html(*about), usage_text(*about))
@@ -177,7 +178,7 @@ def export(session: Session, args: Namespace, cell: str | None) -> None:
     """Write the last run to a file: a page that stands alone, Markdown, data, or the program that asks the same."""
     from .export import export_run
     from .run_replay import state_of
-    from .schema_view import tokens_of
+    from .schema_facts import tokens_of
 
     result = _last(session)
     if Path(args.path).expanduser().exists() and not args.overwrite:

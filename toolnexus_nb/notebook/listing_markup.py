@@ -22,7 +22,8 @@ from .markup import (
     tag,
     tokens,
 )
-from .schema_markup import NO_TOOLS, ToolFacts, diff_html, schema_diff
+from .schema_facts import ToolFacts
+from .schema_markup import NO_TOOLS, diff_html, schema_diff
 
 if TYPE_CHECKING:
     from ..openai.types import Message

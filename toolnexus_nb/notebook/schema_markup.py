@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .lens_markup import Lens, lens_html
+from .lens_markup import lens_html
 from .markup import (
     SEPARATOR,
     code,
@@ -27,43 +26,12 @@ from .markup import (
     tag,
     tokens,
 )
+from .schema_facts import Form, ToolFacts
 from .type_words import parameters
 
 if TYPE_CHECKING:
     from ..tools.changes import ToolChange
-    from ..tools.definition import Tool
     from ..tools.linting import Finding
-
-#: With more tools than this, one JSON form is kept for each instead of one for every provider; with more than
-#: `VERY_MANY_TOOLS` none, and no lens.
-MANY_TOOLS = 12
-VERY_MANY_TOOLS = 60
-
-
-@dataclass(frozen=True)
-class Form:
-    """A tool as one provider takes it: the definition and what had to be changed for it, or why there is none."""
-
-    definition: Any = None
-    changes: Sequence[str] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class ToolFacts:
-    """What the schema view shows of one tool, gathered before anything becomes HTML.
-
-    forms: by the provider's name. findings: what the linter says. changes: the registrations, oldest first.
-    tags: what is particular about the tool, in words.
-    """
-
-    tool: Tool
-    forms: Mapping[str, Form]
-    token_count: int
-    findings: Sequence[Finding] = ()
-    changes: Sequence[ToolChange] = ()
-    lens: Lens | None = None
-    tags: Sequence[str] = ()
 
 
 def tool_table(schema: Mapping[str, Any]) -> str:

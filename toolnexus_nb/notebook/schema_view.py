@@ -6,19 +6,17 @@ SchemaView([get_weather])             as the last line of a cell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .lens_markup import Lens
-from .live_view import LiveView, pane
+from .live_view import LiveView, close_all, pane
 from .markup import tag
-from .schema_markup import MANY_TOOLS, VERY_MANY_TOOLS, Form, ToolFacts, schema_html, schema_text
+from .schema_facts import ToolFacts, gather, tools_of
+from .schema_markup import schema_html, schema_text
 
 if TYPE_CHECKING:
     from ..tools.changes import ToolChange
     from ..tools.definition import Tool
-    from ..tools.portable import Change
     from ..tools.toolkit import Toolkit
     from .tool_form import ToolForm
 
@@ -32,7 +30,7 @@ class SchemaView(LiveView):
 
     def __init__(self, tools: Any = (), toolkit: Toolkit | None = None, changes: Iterable[ToolChange] = ()) -> None:
         super().__init__()
-        self.tools: list[Tool] = _tools_of(tools)
+        self.tools: list[Tool] = tools_of(tools)
         self.toolkit = toolkit if toolkit is not None else (tools if hasattr(tools, "history") else None)
         self._changes = list(changes)
         self._facts: list[ToolFacts] | None = None
@@ -46,12 +44,14 @@ class SchemaView(LiveView):
         return self._facts
 
     def html(self) -> str:
-        tried = self._form is not None and self._form.last is not None
-        return schema_html(self.facts()) + (self._form.html() if self._form is not None and tried else "")
+        return schema_html(self.facts()) + "".join(form.html() for form in self._tried())
 
     def text(self) -> str:
-        tried = self._form is not None and self._form.last is not None
-        return schema_text(self.facts()) + (f"\n\n{self._form.text()}" if self._form is not None and tried else "")
+        return "\n\n".join([schema_text(self.facts()), *(form.text() for form in self._tried())])
+
+    def _tried(self) -> list[ToolForm]:
+        """The form of the view, once it has run a tool."""
+        return [self._form] if self._form is not None and self._form.last is not None else []
 
     def freeze(self) -> None:
         if self._form is not None:
@@ -81,7 +81,6 @@ class SchemaView(LiveView):
 
     def try_it(self, name: str) -> ToolForm | None:
         """Open a form for one of the tools below the tables of the live view; None where there is none to open."""
-        from .live_view import close_all
         from .tool_form import ToolForm
 
         tool = next((one for one in self.tools if one.name == name), None)
@@ -99,108 +98,3 @@ def _try_button(name: str) -> str:
     return tag(
         "button", "try it", type="button", cls="tnx-go", data_act="try", data_name=name, aria_label=f"try it: {name}"
     )
-
-
-def _tools_of(tools: Any) -> list[Tool]:
-    from ..tools.definition import Tool
-    from ..tools.toolkit import Toolkit
-
-    if isinstance(tools, Toolkit):
-        return list(tools.tools())
-    if isinstance(tools, Tool) or callable(tools):
-        tools = [tools]
-    return list(Toolkit(tools).tools())
-
-
-def definitions(tools: Iterable[Tool], form: str, report: list[Change] | None = None) -> list[Any]:
-    """The tools for one provider: openai, strict, anthropic, gemini or mcp. `report` takes what had to be changed."""
-    from ..tools.adapters import to_anthropic, to_gemini, to_openai
-
-    makers: dict[str, Callable[[Iterable[Tool]], list[Any]]] = {
-        "openai": lambda some: to_openai(some, report=report),
-        "strict": lambda some: to_openai(some, strict=True, report=report),
-        "anthropic": lambda some: to_anthropic(some, report=report),
-        "gemini": lambda some: to_gemini(some, report=report),
-        "mcp": lambda some: [mcp_form(tool) for tool in some],
-    }
-    return makers[form](tools)
-
-
-_PROVIDERS = {"OpenAI": "openai", "strict": "strict", "Anthropic": "anthropic", "Gemini": "gemini", "MCP": "mcp"}
-
-
-def gather(
-    tools: Sequence[Tool], changes: Mapping[str, Sequence[ToolChange]] = MappingProxyType({})
-) -> list[ToolFacts]:
-    """Everything the view shows of these tools. `changes` are registrations by the tools' names."""
-    from ..tools.linting import lint
-
-    findings = lint(tools)  # of all at once: some findings are about two of them
-    shown = _PROVIDERS if len(tools) <= MANY_TOOLS else {"OpenAI": "openai"} if len(tools) <= VERY_MANY_TOOLS else {}
-    return [
-        ToolFacts(
-            tool,
-            forms={name: form_of(tool, provider) for name, provider in shown.items()},
-            token_count=tokens_of([tool]),
-            findings=[finding for finding in findings if finding.tool == tool.name],
-            changes=changes.get(tool.name, ()),
-            lens=lens_of(tool) if shown else None,
-            tags=tags_of(tool),
-        )
-        for tool in tools
-    ]
-
-
-def form_of(tool: Tool, provider: str) -> Form:
-    """One tool for one provider; where it has no such form (strict, say), the reason."""
-    report: list[Change] = []
-    try:
-        (definition,) = definitions([tool], provider, report)
-    except (ValueError, TypeError) as error:
-        return Form(reason=f"This tool has no such form: {error}")
-    return Form(definition, [f"{change.where}: {change.what}" for change in report])
-
-
-def tokens_of(tools: Iterable[Tool]) -> int:
-    """About how many tokens the definitions of these tools cost each request."""
-    from ..openai.tokens import estimate_tool_tokens
-
-    return sum(estimate_tool_tokens(definition) for definition in definitions(tools, "openai"))
-
-
-def mcp_form(tool: Tool) -> dict[str, Any]:
-    """The tool as an MCP server lists it."""
-    listed: dict[str, Any] = {"name": tool.name}
-    if tool.title:
-        listed["title"] = tool.title
-    listed |= {"description": tool.description, "inputSchema": tool.input_schema}
-    if tool.output_schema:
-        listed["outputSchema"] = tool.output_schema
-    if tool.annotations:
-        listed["annotations"] = tool.annotations
-    return listed
-
-
-def tags_of(tool: Tool) -> list[str]:
-    """What is particular about a tool, in words."""
-    said = []
-    if tool.source not in ("function", ""):
-        said.append(f"MCP server {tool.source[4:]}" if tool.source.startswith("mcp:") else tool.source)
-    if tool.needs_approval:
-        said.append("asks first" if tool.needs_approval is True else "may ask first")
-    if tool.strict:
-        said.append("strict")
-    if tool.main_thread:
-        said.append("main thread")
-    if tool.timeout:
-        said.append(f"at most {tool.timeout:g} s")
-    if tool.annotations.get("destructiveHint"):
-        said.append("may destroy")
-    elif tool.annotations.get("readOnlyHint"):
-        said.append("only reads")
-    return said
-
-
-def lens_of(tool: Tool) -> Lens:
-    """Where each part of the tool's schema was read."""
-    return Lens(tool.source_text, tool.provenance)

@@ -21,6 +21,7 @@ from ..tools.background import block, hop
 from .form_markup import Trial, form_head, form_html, form_text, trial_html
 from .live_view import LiveView, pane
 from .markup import duration, esc, join, tag
+from .schema_facts import tools_of
 from .schema_markup import tool_table
 
 if TYPE_CHECKING:
@@ -242,14 +243,12 @@ class ToolForm(LiveView):
 
 
 def _tool_of(tool: Any, toolkit: Toolkit | None) -> Tool:
-    from .schema_view import _tools_of
-
     if isinstance(tool, str):
         found = toolkit.get(tool) if toolkit is not None else None
         if found is None:
             raise KeyError(f"there is no tool named {tool!r}")
         return found
-    return _tools_of(tool)[0]
+    return tools_of(tool)[0]
 
 
 def _on(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
