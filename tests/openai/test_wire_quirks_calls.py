@@ -87,6 +87,12 @@ def test_A08_declared_names_tell_fragments_from_names(called: Called) -> None:
     assert called(*deltas, tool_names=["get_weather"]) == [("c1", "get_weather", {})]
 
 
+@pytest.mark.parametrize("index", [{"index": 0}, {}])
+def test_A08_two_declared_names_without_arguments_are_two_calls(called: Called, index: dict[str, int]) -> None:
+    deltas = [function("now", "", **index), function("today", "", **index)]
+    assert [call[1:] for call in called(*deltas, tool_names=["now", "today"])] == [("now", {}), ("today", {})]
+
+
 def test_A09_arguments_before_the_name_are_kept(called: Called) -> None:
     first = function(None, '{"q":', id="c1")
     assert called(first, function("search", "1}", id="c1")) == [("c1", "search", {"q": 1})]

@@ -226,6 +226,16 @@ def test_messages_take_the_openai_packages_objects() -> None:
         Message.from_any("hi")
 
 
+def test_chunks_of_the_openai_package_can_be_accumulated() -> None:
+    chat = pytest.importorskip("openai.types.chat")
+    choice = {"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}
+    chunk = chat.ChatCompletionChunk.model_validate(
+        {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    )
+    stream = ChatStream.from_iterable([chunk])
+    assert len(list(stream)) == 1 and stream.message.content == "hi" and stream.finish_reason == "stop"
+
+
 def test_builders() -> None:
     call = ToolCall(id="c", function=ToolCallFunction(name="f", arguments={"a": [1]}))
     message = build_assistant_tool_call_message("", [call])
@@ -239,6 +249,14 @@ def test_builders() -> None:
     }
     message.set_content_as_string("a\ud800")
     assert message.content == "a\ufffd"
+
+
+def test_what_is_shown_is_what_was_said() -> None:
+    assert repr(Message.user("hi")) == "Message(role='user', content='hi')"
+    call = ToolCall.read({"id": "c", "function": {"name": "f", "arguments": "{bad"}, "seen": 1})
+    shown = repr(call)
+    assert "arguments_text='{bad'" in shown and "arguments_error=" in shown and "seen=1" in shown
+    assert "None" not in repr(ChatCompletionChunk.read('{"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}'))
 
 
 def test_calls_given_later_are_read_like_those_given_at_once() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from pydantic import (
@@ -56,6 +56,12 @@ class ToolCallFunction(WireModel):
     def refuse(self, reason: str, text: str | None = None) -> None:
         """Mark the arguments as unusable, keeping `text` (default: what was received) for whoever looks."""
         self._received, self._error, self.arguments = self._received if text is None else text, reason, {}
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield from super().__repr_args__()
+        if self.arguments_error:
+            yield "arguments_text", self.arguments_text
+            yield "arguments_error", self.arguments_error
 
     @model_serializer(mode="wrap")
     def _write(self, _: SerializerFunctionWrapHandler) -> Any:

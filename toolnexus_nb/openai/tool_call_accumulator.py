@@ -130,13 +130,29 @@ class StreamingToolCallAccumulator:
         """Find or make the slot of one entry (rule 3)."""
         if entry.index is not None:
             slot = self._by_label.get(entry.index)
-            return slot if slot and not _begins_another(slot, entry) else self._new_slot(entry.index)
+            return slot if slot and not self._begins_another(slot, entry) else self._new_slot(entry.index)
         if entry.id:
             return self._by_id.get(entry.id) or self._new_slot()
         slot = None
         if self._slots:
             slot = self._slots[-1] if alone else self._slots[position] if position < len(self._slots) else None
-        return slot if slot and not (_body_of(entry)[0] and slot.full) else self._new_slot()
+        name, _ = _body_of(entry)
+        return slot if slot and not (name and (slot.full or self._is_another(slot, name))) else self._new_slot()
+
+    def _begins_another(self, slot: _Slot, entry: DeltaToolCall) -> bool:
+        """Whether an entry uses the label of `slot` for another call (rule 3.1: A03, A04; not A06, A07, A17)."""
+        name, arguments = _body_of(entry)
+        if not name:
+            return False
+        if entry.id and slot.said_id:
+            return entry.id != slot.said_id and (slot.blank or slot.full)
+        begins = isinstance(arguments, Mapping) or (isinstance(arguments, str) and arguments.lstrip()[:1] == "{")
+        return (begins and slot.full) or self._is_another(slot, name)
+
+    def _is_another(self, slot: _Slot, name: str) -> bool:
+        """Whether both names are declared tools and one is no continuation of the other (A08)."""
+        known = self.tool_names
+        return name != slot.name and name in known and slot.name in known and slot.name + name not in known
 
     def _new_slot(self, label: int | None = None) -> _Slot:
         slot = _Slot(len(self._slots))
@@ -184,17 +200,6 @@ def _body_of(entry: DeltaToolCall) -> tuple[str, Any]:
         return str(custom.get("name") or ""), custom.get("input")
     function = entry.function
     return (function.name or "", function.arguments) if function is not None else ("", None)
-
-
-def _begins_another(slot: _Slot, entry: DeltaToolCall) -> bool:
-    """Whether an entry uses the label of `slot` for another call (rule 3.1: A03, A04; not A06, A07, A17)."""
-    name, arguments = _body_of(entry)
-    if not name:
-        return False
-    if entry.id and slot.said_id:
-        return entry.id != slot.said_id and (slot.blank or slot.full)
-    begins = isinstance(arguments, Mapping) or (isinstance(arguments, str) and arguments.lstrip()[:1] == "{")
-    return begins and slot.full
 
 
 def _calls_of(slot: _Slot, cut: bool) -> list[ToolCall]:

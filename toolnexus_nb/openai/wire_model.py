@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
@@ -46,6 +46,12 @@ class WireModel(BaseModel):
         if self.__pydantic_extra__ is None:
             self.__pydantic_extra__ = {}
         return self.__pydantic_extra__
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Only what says something: a message has a dozen fields, of which two are used."""
+        for name, value in super().__repr_args__():
+            if name in self.__pydantic_fields_set__ or (name not in type(self).model_fields and value is not None):
+                yield name, value
 
     @model_serializer(mode="wrap")
     def _write(self, handler: SerializerFunctionWrapHandler) -> Any:
