@@ -490,6 +490,33 @@ def test_a_client_that_goes_away_at_any_point_leaves_nothing(
     assert httpx.get(url + "/health").json() == {"status": "ok"}
 
 
+def test_a_server_that_stops_stops_its_rounds(scripted: Callable[..., Any], waiting: Any) -> None:
+    from toolnexus_nb.serve import Server
+
+    client = scripted(lambda body, n: {"calls": [("c1", "sleeps", "{}"), ("c2", "blocks", "{}")]})
+    app = create_app(waiting.toolkit, client)
+    server = Server(app)
+    url = server.start()
+    failed: list[Exception] = []
+
+    def post() -> None:
+        try:
+            httpx.post(url + "/v1/chat/completions", json={"messages": HI, "stream": True}, timeout=20)
+        except httpx.HTTPError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=post)
+    thread.start()
+    assert waiting.started.wait(5)
+    began = time.perf_counter()
+    server.stop()
+    assert time.perf_counter() - began < 6
+    assert waiting.both_stopped()
+    thread.join(5)
+    assert len(failed) == 1
+    assert app.state.activity.running == 0
+
+
 def test_a_slow_plain_tool_holds_up_nobody_else(scripted: Callable[..., Any], serving: Callable[..., str]) -> None:
     release = threading.Event()
 

@@ -325,6 +325,25 @@ def test_a_changed_tool_is_served_and_older_clients_are_told() -> None:
     assert toolkit._listeners == []
 
 
+@pytest.mark.parametrize("over", ["memory", "http"])
+def test_clients_of_the_newest_protocol_listen_for_changes(
+    over: str, serving: Callable[..., str], scripted: Callable[..., Any]
+) -> None:
+    toolkit = tn.Toolkit([add])
+
+    async def use(client: Client) -> list[str]:
+        async with client.listen(tools_list_changed=True) as changes:
+            toolkit.register(table)
+            await anext(changes)
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    if over == "memory":
+        names = talk(toolkit, use)
+    else:
+        names = over_http(serving(create_app(toolkit, scripted(lambda body, n: {"text": "x"}))) + "/mcp", use)
+    assert names == ["add", "table"]
+
+
 # --- another MCP server behind it -------------------------------------------------------------------------------------
 
 

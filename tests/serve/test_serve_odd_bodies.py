@@ -36,7 +36,19 @@ ODD = [
     None, True, 0, -1, 1e400, "", "x", "\ud800", [], {}, [None], [[]], {"a": 1}, "none", 10**30,
     {"type": "function"}, {"type": "function", "function": None}, {"type": "custom", "custom": {"name": "z"}},
 ]  # fmt: skip
-KEYS = "model tools tool_choice stream stream_options n stop functions response_format extra_body audio role id name".split()
+KEYS = [
+    "model",
+    "tools",
+    "tool_choice",
+    "stream",
+    "stream_options",
+    "n",
+    "functions",
+    "extra_body",
+    "role",
+    "id",
+    "name",
+]
 
 
 def changed(value: Any, dice: random.Random) -> Any:

@@ -8,6 +8,7 @@ A toolkit that changes, because a cell was run again, tells the clients that lis
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections import OrderedDict
@@ -27,6 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..tools.background import GRACE
 from ..tools.context import ToolContext
+from ..tools.names import nearest
 from ..tools.results import ToolResult
 from .activity import ServedCall, log_output
 from .approval import ServedApproval, may_run
@@ -137,7 +139,8 @@ class _Face:
             task.add_done_callback(telling.discard)
 
         def changed(_: ToolChange) -> None:
-            loop.call_soon_threadsafe(tell)
+            with contextlib.suppress(RuntimeError):  # the loop ended without leaving this: nobody listens any more
+                loop.call_soon_threadsafe(tell)
 
         undo = self._toolkit.on_change(changed)
         try:
@@ -261,7 +264,10 @@ async def _reports_then_result(
 async def _ask_person(
     ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, question: str, tool: str
 ) -> str | types.InputRequiredResult | None:
-    """Put the question to the person at the client; since 2026-07-28 the client calls again with the answer."""
+    """Put the question to the person at the client; since 2026-07-28 the client calls again with the answer.
+
+    The client is trusted to have asked: it is the one that acts for the person.
+    """
     capabilities = ctx.session.client_capabilities
     nobody = f"{tool} needs a person's approval, and this client has no way to ask for it."
     if capabilities is None or capabilities.elicitation is None:
@@ -288,8 +294,5 @@ def _shown(arguments: dict[str, Any]) -> str:
 
 
 def _unknown(name: str, names: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"Unknown tool: {name}{hint}"
+    near = nearest(name, names)
+    return f"Unknown tool: {name}" + (f"; did you mean {' or '.join(near)}?" if near else "")
