@@ -79,7 +79,7 @@ class Rehearsal:
         """Ask and run the rounds; gives the answer. `rounds` keeps every plan of this question."""
         self.messages.append({"role": "user", "content": prompt})
         self.rounds = []
-        for round_ in range(8):
+        for _ in range(8):
             made = self.move()
             self.rounds.append(made)
             if not made.calls:
@@ -99,7 +99,7 @@ class Rehearsal:
                 self.messages.append(
                     {"role": "tool", "tool_call_id": id_, "content": self.answer(call.name, call.arguments)}
                 )
-        raise AssertionError(f"no answer after {round_ + 1} rounds")
+        raise AssertionError("no answer after eight rounds")
 
     def calls(self) -> list[list[tuple[str, dict[str, Any]]]]:
         """The calls of the last question, round by round."""

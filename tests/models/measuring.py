@@ -27,7 +27,8 @@ INSTALL = "pip install --no-deps bfcl-eval"
 
 @dataclass(frozen=True)
 class Case:
-    """A prompt, the tools it is asked with, and the calls that count as right: {parameter: values that are right} per call."""
+    """A prompt, the tools it is asked with, and the calls that count as right: {parameter: values that are right}
+    per call."""
 
     id: str
     prompt: str

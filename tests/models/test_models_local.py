@@ -1,4 +1,5 @@
-"""A small real model on this machine. The real one runs where xllamacpp and SmolLM2 are installed (CI requires them)."""
+"""A small real model on this machine. The real one runs where xllamacpp and SmolLM2 are installed (CI requires
+them)."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_question_that_was_not_recorded_is_a_miss(tape: Path, toolkit: Any) ->
 
 
 def test_strict_makes_drift_an_error(tape: Path, prompt: str) -> None:
-    with pytest.raises(ReplayMiss, match="strict replay of run.jsonl: drift in round 2, tool result"):
+    with pytest.raises(ReplayMiss, match=r"strict replay of run\.jsonl: drift in round 2, tool result"):
         replay(tape, with_weather("rain"), prompt, strict=True)
 
 

@@ -1,4 +1,5 @@
-"""How often the rehearsal model is right, as floors that may only rise. `python tests/models/measuring.py -v` shows the misses."""
+"""How often the rehearsal model is right, as floors that may only rise. `python tests/models/measuring.py -v` shows
+the misses."""
 
 from __future__ import annotations
 

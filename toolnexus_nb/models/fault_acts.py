@@ -1,7 +1,7 @@
 """How each fault misbehaves. An act takes what a good endpoint would send and gives what a bad one sends.
 
-Chunk acts change the chunks of a stream, byte acts its bytes, reply acts answer in the endpoint's place. Rows are those of
-the quirks the client is built against; every one was seen in the wild.
+Chunk acts change the chunks of a stream, byte acts its bytes, reply acts answer in the endpoint's place. Rows are
+those of the quirks the client is built against; every one was seen in the wild.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def _with_delta(chunk: Chunk, delta: dict[str, Any], finish: str | None = None) 
 
 
 def each_call(edit: Callable[[dict[str, Any], bool], None]) -> ChunkAct:
-    """An act that edits every tool-call piece in place; `edit(piece, opens)` is told whether the piece opens its call."""
+    """An act that edits every tool-call piece in place; `edit(piece, opens)` is told whether the piece opens its
+    call."""
 
     async def act(chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         async for chunk in chunks:
@@ -364,7 +365,7 @@ def wrong_key(request: TransportRequest) -> BytesResponse:
 
 def bad_gateway(request: TransportRequest) -> BytesResponse:
     """502 with a page of HTML; the second attempt succeeds."""
-    page = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>"
+    page = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>"  # noqa: E501
     return BytesResponse(502, {"content-type": "text/html", "retry-after": "0.1"}, [page])
 
 

@@ -267,7 +267,7 @@ def with_faults(client: Client | None = None, faults: Any = None, **options: Any
     """
     if client is None:
         raise SetupError(
-            'faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus faults args-cut'
+            'faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus faults args-cut'  # noqa: E501
         )
     inner = without_faults(client)
     planned = read_faults(faults) if faults else []

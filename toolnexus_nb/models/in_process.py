@@ -139,7 +139,7 @@ def arguments_for(generate: Generate, body: Mapping[str, Any]) -> dict[str, Any]
         return {p.name: values[p.name] for p in named}
     if len(needed) > 2:
         raise SetupError(
-            f"{_name_of(generate)} must take messages, or messages and tools; it wants {', '.join(p.name for p in needed)}"
+            f"{_name_of(generate)} must take messages, or messages and tools; it wants {', '.join(p.name for p in needed)}"  # noqa: E501
         )
     return [values["messages"], values["tools"]][: max(1, len(needed))]
 
@@ -209,7 +209,7 @@ def _as_mapping(value: Any) -> Mapping[str, Any]:
         if hasattr(value, dump):
             return _as_mapping(getattr(value, dump)())
     raise TypeError(
-        f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a message as a dict"
+        f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a message as a dict"  # noqa: E501
     )
 
 

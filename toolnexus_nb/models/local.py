@@ -1,8 +1,9 @@
 """A small real model on this machine: llama.cpp's own server from the package xllamacpp, on loopback only.
 
-`tn.connect("local")` serves the packaged SmolLM2 weights, `tn.connect("local", model="path/to/model.gguf")` any GGUF file.
-The server starts with the first request and stops with `client.close()` or the process. A model whose chat template knows
-tools is asked as it is; any other gets worked examples and a schema (`worked_examples.py`).
+`tn.connect("local")` serves the packaged SmolLM2 weights, `tn.connect("local", model="path/to/model.gguf")` any GGUF
+file.
+The server starts with the first request and stops with `client.close()` or the process. A model whose chat template
+knows tools is asked as it is; any other gets worked examples and a schema (`worked_examples.py`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def find_weights(model: str | None) -> Path:
         found = smollm2()
         if found is None:
             raise SetupError(
-                f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', model='file.gguf')"
+                f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', model='file.gguf')"  # noqa: E501
             )
         return found
     path = Path(model).expanduser()
@@ -113,7 +114,7 @@ class LlamaServer:
             return xllamacpp.Server(params)
         except RuntimeError as error:
             raise SetupError(
-                f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not know ({error})"
+                f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not know ({error})"  # noqa: E501
             ) from None
 
     def stop(self) -> None:
@@ -262,8 +263,8 @@ def connect(
 ) -> Client:
     """A client of a small model on this machine. `model`: smollm2, or the path of a GGUF file.
 
-    `context`: tokens the model sees; `threads`: that generate; `tools`: "native" (the model's own template), "examples", or
-    "auto". Raises SetupError with the line that installs what is missing.
+    `context`: tokens the model sees; `threads`: that generate; `tools`: "native" (the model's own template),
+    "examples", or "auto". Raises SetupError with the line that installs what is missing.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise SetupError(f"local needs llama.cpp: {INSTALL} (and {INSTALL_WEIGHTS} for a first small model)")

@@ -1,6 +1,7 @@
 """Replay: the model's side of a run comes from a file, at its pace, while the tools really run.
 
-A request finds its recorded answer by its prompt and round. What differs from the recording (prompt, schema, tool result,
+A request finds its recorded answer by its prompt and round. What differs from the recording (prompt, schema, tool
+result,
 parameters, order) is told as drift; a request the recording has no answer for is an error that names the round and the
 field. It is never sent anywhere.
 """
@@ -78,7 +79,7 @@ class ReplayTransport:
                 Drift(
                     round_of(body),
                     "order",
-                    f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next",
+                    f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next",  # noqa: E501
                 )
             ]
         self._next = (position + 1) % len(self.recorded)  # at the end it begins again: a notebook may be run twice
@@ -94,7 +95,8 @@ class ReplayTransport:
         """Nothing is held."""
 
     def _find(self, body: Mapping[str, Any]) -> Recorded:
-        """The recorded request that fits best: the same one, else the same prompt and round, else the next with a near prompt."""
+        """The recorded request that fits best: the same one, else the same prompt and round, else the next with a
+        near prompt."""
         now = round_of(body)
         prompt = prompt_of(body.get("messages") or ())
         in_order = self.recorded[self._next :] + self.recorded[: self._next]
@@ -124,7 +126,7 @@ class ReplayTransport:
             )
         return ReplayMiss(
             f"round {round_}: the recording {self.name} has no answer for the prompt {_short(prompt)}; "
-            f"it holds {'; '.join(_short(one) for one in known[:4])}. Nothing was sent; record it again, or ask one of those.",
+            f"it holds {'; '.join(_short(one) for one in known[:4])}. Nothing was sent; record it again, or ask one of those.",  # noqa: E501
             round=round_,
             field="prompt",
         )

@@ -1,13 +1,14 @@
 """The file of a recording: JSON lines a person can read and a diff can show. No key is ever written.
 
     {"recording": 1, "made": "2026-11-30T15:00:00+00:00", "by": "toolnexus_nb 0.1.0"}
-    {"request": 1, "round": 1, "prompt": "Weather in Oslo?", "model": "…", "endpoint": "…", "after": 0, "messages": [...], "tools": [...], "parameters": {...}}
+    {"request": 1, "round": 1, "prompt": "Weather in Oslo?", "model": "…", "endpoint": "…", "after": 0, "messages":
+    [...], "tools": [...], "parameters": {...}}
     {"at": 0.31, "event": {"choices": [...]}}             one server-sent event; `at` is seconds since the request
     {"at": 0.9, "text": "data: [DONE]\\n\\n"}              bytes that are no JSON event
     {"end": 1, "status": 200, "seconds": 0.91, "usage": {...}, "error": null}
 
-A request's `messages` are those that are new: the first `after` are those of the request before it. `tools` is "same" when
-they did not change.
+A request's `messages` are those that are new: the first `after` are those of the request before it. `tools` is
+"same" when they did not change.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ class Recorder:
 
 
 def _event_lines(exchange: Exchange, secrets: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """One line for each event of a stream, with the time of its last byte; a body that is no stream is one line of text."""
+    """One line for each event of a stream, with the time of its last byte; a body that is no stream is one line of
+    text."""
     if "event-stream" not in exchange.headers.get("content-type", "") and not exchange.body.lstrip().startswith(
         (b"data:", b":", b"event:")
     ):
@@ -263,7 +265,7 @@ def _check_version(path: str | os.PathLike[str], entry: dict[str, Any]) -> None:
         raise RecordingError(f'{path} is no recording: its first line lacks "recording"')
     if version != VERSION:
         raise RecordingError(
-            f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; record it again"
+            f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; record it again"  # noqa: E501
         )
 
 

@@ -1,4 +1,5 @@
-"""How a keyless model speaks: a message as the server-sent events of a real provider, in small pieces at a human pace."""
+"""How a keyless model speaks: a message as the server-sent events of a real provider, in small pieces at a human
+pace."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ def _count(requests: int) -> str:
 @argument("--pace", type=float, help="1 as recorded, 0 at once")
 @argument("--strict", action="store_true", help="a difference from the recording fails the cell")
 def replay(session: Session, args: Namespace, cell: str | None) -> None:
-    """Let a recording answer from now on. Differences (prompt, schema, tool result, parameters, order) are told as drift;
-    a question that was not recorded is an error, never a request to anybody.
+    """Let a recording answer from now on. Differences (prompt, schema, tool result, parameters, order) are told as
+    drift; a question that was not recorded is an error, never a request to anybody.
     """
     from ..models.recorded import connect as make
 

@@ -13,7 +13,9 @@ from .steps import Step
 WHO = "I am the rehearsal model: no language model, only a planner that matches the words of a prompt with tools."
 _GREETING = re.compile(r"^\W*(hi|hello|hey|good (morning|evening|afternoon)|greetings)\b", re.IGNORECASE)
 _THANKS = re.compile(r"^\W*(thanks|thank you|cheers|great|perfect|bye|goodbye)\b", re.IGNORECASE)
-_WHO_ARE_YOU = re.compile(r"\b(what (can|could|do) you do|who are you|what are you|how can you help|what tools)\b", re.IGNORECASE)
+_WHO_ARE_YOU = re.compile(
+    r"\b(what (can|could|do) you do|who are you|what are you|how can you help|what tools)\b", re.IGNORECASE
+)
 _LONG = 600
 
 

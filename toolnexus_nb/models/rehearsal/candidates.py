@@ -17,7 +17,7 @@ from .values import IMPOSSIBLE, Candidate
 from .words import text_words
 
 _MONEY = frozenset(
-    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split()
+    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split()  # noqa: E501
 )
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
 _PLURALS = frozenset("dice people children men women mice".split())
@@ -103,7 +103,12 @@ def _counting(parameter: Parameter, reading: Reading, at: int) -> float:
     after = [one for one in reading.tokens[at + 1 : at + 3] if one.kind == "word"]
     before = reading.tokens[at - 1].lower if at else ""
     things = next(
-        (one.lower for one in after if (one.lower.endswith("s") or one.lower in _PLURALS) and one.lower not in STOP and one.lower not in UNITS), ""
+        (
+            one.lower
+            for one in after
+            if (one.lower.endswith("s") or one.lower in _PLURALS) and one.lower not in STOP and one.lower not in UNITS
+        ),
+        "",
     )
     numbered = any(word.isdigit() for word in parameter.words)  # num1, num2: operands, not counts
     if _COUNTS & set(parameter.words) and parameter.kind == "integer" and not numbered:
@@ -194,7 +199,11 @@ def _listed(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         end = begin
         for end in range(begin, len(reading.tokens) + 1):
             word = reading.tokens[end] if end < len(reading.tokens) else None
-            if word is None or (word.kind not in ("word", "name", "quote") and word.text != ",") or word.lower in STOP - {"and", "or"}:
+            if (
+                word is None
+                or (word.kind not in ("word", "name", "quote") and word.text != ",")
+                or word.lower in STOP - {"and", "or"}
+            ):
                 break
             if word.text == "," or word.lower in ("and", "or"):
                 parts.append([])

@@ -1,6 +1,5 @@
 """Values out of a closed set: booleans and enums, however they are said."""
 
-# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import re
@@ -62,7 +61,8 @@ def choice_words(choice: Any) -> list[str]:
 
 
 def choices(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
-    """Enum values named in the prompt, whatever their case, plural or spelling of spaces; a number among them by its value."""
+    """Enum values named in the prompt, whatever their case, plural or spelling of spaces; a number among them by its
+    value."""
     stems = [token.stem for token in reading.tokens]
     flat = {
         at: [

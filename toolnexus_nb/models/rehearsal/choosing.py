@@ -24,7 +24,8 @@ THRESHOLD = 0.5
 class Match:
     """How well one tool fits a clause. The parts are shares, 0 to 1.
 
-    named: of its name that is said; told: of its description that is said; covered: of what the clause says that the tool
+    named: of its name that is said; told: of its description that is said; covered: of what the clause says that the
+    tool
     speaks of; sure: of its required arguments that are found, free text counting less. `heard` are the words that spoke
     for it, as they stand in the prompt.
     """
@@ -122,7 +123,8 @@ def _idle_share(filled: Filled, reading: Reading) -> float:
 
 
 def _sureness(filled: Filled, reading: Reading) -> float:
-    """The share of the required arguments that is known: free text counts less, "it" and "there" nearly as much as a value."""
+    """The share of the required arguments that is known: free text counts less, "it" and "there" nearly as much as a
+    value."""
     required = filled.offer.required
     if not required:
         return 1.0

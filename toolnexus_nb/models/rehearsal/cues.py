@@ -31,7 +31,8 @@ def _nearness(token: Token, stems: frozenset[str]) -> float:
 
 
 def cue(reading: Reading, start: int, end: int, parameter: Parameter) -> float:
-    """How strongly the words around tokens start..end name the parameter: 3 right before, 2.5 right after, 0 not at all."""
+    """How strongly the words around tokens start..end name the parameter: 3 right before, 2.5 right after, 0 not at
+    all."""
     if start and reading.tokens[start].kind != "number":
         fed = PREPOSITIONS.get(reading.tokens[start - 1].lower)
         if fed and reading.tokens[start - 1].lower not in _NAMING and not fed & set(parameter.words):
@@ -134,7 +135,8 @@ def _beside(reading: Reading, start: int, end: int, stems: frozenset[str]) -> fl
 
 
 def preposition(reading: Reading, start: int, parameter: Parameter) -> float:
-    """1.5 when the word before the value is one that feeds such parameters ("from Berlin" -> origin), 0.8 by its description."""
+    """1.5 when the word before the value is one that feeds such parameters ("from Berlin" -> origin), 0.8 by its
+    description."""
     at = start - 1
     while at >= 0 and reading.tokens[at].lower in ("the", "a", "an", "my", "our", "city", "country", "named", "called"):
         if reading.tokens[at].lower in ("named", "called"):

@@ -150,7 +150,9 @@ def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
         taken = frozenset(at for name, tokens in filled.sources.items() if name not in closed for at in tokens)
         runs = leftovers(parameter, offer, reading, taken)
         if not runs and text and parameter.role in ("", "text"):
-            numbers = [at for at, token in enumerate(reading.tokens) if token.kind == "number" and at not in filled.used]
+            numbers = [
+                at for at, token in enumerate(reading.tokens) if token.kind == "number" and at not in filled.used
+            ]
             runs = [Candidate(parameter, str(reading.tokens[at].value), frozenset({at}), 0.3) for at in numbers]
         if not runs:
             continue

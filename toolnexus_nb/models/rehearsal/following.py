@@ -31,10 +31,15 @@ def steps_for(
 
 
 def is_request(prompt: str) -> bool:
-    """Whether somebody asks for something, rather than telling: a question mark, or a verb or question word up front."""
+    """Whether somebody asks for something, rather than telling: a question mark, or a verb or question word up
+    front."""
     words = [word.strip(".,!:;\"'").lower() for word in prompt.split()]
-    first = next((word for word in words if word not in ("please", "ok", "and", "then", "now", "so", "hey", "hi", "hello")), "")
-    wants = any(f" {phrase} " in f" {' '.join(words)} " for phrase in ("i want", "i need", "i'd like", "please", "i would like"))
+    first = next(
+        (word for word in words if word not in ("please", "ok", "and", "then", "now", "so", "hey", "hi", "hello")), ""
+    )
+    wants = any(
+        f" {phrase} " in f" {' '.join(words)} " for phrase in ("i want", "i need", "i'd like", "please", "i would like")
+    )
     told = first in ("i", "i'm", "i've", "my", "it", "it's", "this", "that", "the", "he", "she", "they", "we")
     return "?" in prompt or wants or not told
 

@@ -1,4 +1,5 @@
-"""Several calls of one tool in one breath: "a radius of 5, then one of 10", "Queens Hotel from May 1 to 3 and Royal Hotel from …".
+"""Several calls of one tool in one breath: "a radius of 5, then one of 10", "Queens Hotel from May 1 to 3 and Royal
+Hotel from …".
 
 Two ways to say it: values listed for a parameter (`spread`), or the same parameters filled again and again (`frames`).
 """

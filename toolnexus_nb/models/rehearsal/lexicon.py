@@ -3,7 +3,7 @@
 Groups say which words mean nearly the same when somebody asks for a tool. A word may stand in several groups.
 """
 
-# ruff: noqa: SIM905  (lists of words read best as text)
+# ruff: noqa: SIM905, E501  (lists of words read best as text)
 from __future__ import annotations
 
 # Words that carry no meaning of their own when a tool is chosen.

@@ -1,5 +1,6 @@
 """The tools of a request, read into what the planner compares with a prompt: words, parameters, their roles."""
 
+# ruff: noqa: E501  (tables read best as tables)
 from __future__ import annotations
 
 import re

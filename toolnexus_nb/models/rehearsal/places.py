@@ -1,6 +1,6 @@
 """Names the rehearsal model recognises without a capital letter: countries, some cities, languages, currencies."""
 
-# ruff: noqa: SIM905  (lists of words read best as text)
+# ruff: noqa: SIM905, E501  (lists of words read best as text)
 from __future__ import annotations
 
 COUNTRIES = frozenset(

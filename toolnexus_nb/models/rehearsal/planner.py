@@ -1,7 +1,8 @@
-"""One request in, one plan out: what the rehearsal model thinks, says and calls. Pure: the same request gives the same plan.
+"""One request in, one plan out: what the rehearsal model thinks, says and calls. Pure: the same request gives the
+same plan.
 
-Each round starts from nothing: the prompt is planned again, the calls that were made are laid over the plan, and what is
-left of it is the next move. So the planner keeps no state, and any history it is given can be continued.
+Each round starts from nothing: the prompt is planned again, the calls that were made are laid over the plan, and
+what is left of it is the next move. So the planner keeps no state, and any history it is given can be continued.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class _Progress:
 def plan(request: Mapping[str, Any], today: date | None = None) -> Plan:
     """The next move for a chat-completions request body.
 
-    `today` makes "tomorrow" a day; a system message that says "Today is 2026-11-30" is heard first. Never raises for what
-    a request holds.
+    `today` makes "tomorrow" a day; a system message that says "Today is 2026-11-30" is heard first. Never raises for
+    what a request holds.
     """
     conversation = read_conversation(request.get("messages"))
     day = today_of(conversation.system, today or date.today())
@@ -99,7 +100,8 @@ def _insisted(choice: Any, offers: list[Offer]) -> list[Offer] | None:
 
 
 def _laid_over(steps: list[Step], made: list[Call]) -> list[_Progress]:
-    """Each step with the calls made for it, in order; a further call of the same tool after an error is its second try."""
+    """Each step with the calls made for it, in order; a further call of the same tool after an error is its second
+    try."""
     progress = [_Progress(step) for step in steps]
     for call in made:
         same = [one for one in progress if _is_for(call, one.step.offer)]
@@ -159,7 +161,7 @@ def _because(step: Step) -> str:
     if found is not None and found.heard:
         heard = ", ".join(f'"{word}"' for word in found.heard[:4])
         return f"{heard} {'speak' if len(found.heard) > 1 else 'speaks'} for {step.offer.name}"
-    return f"of the tools, {step.offer.name} fits best"
+    return f"The best fit is {step.offer.name}"
 
 
 def _thoughts(conversation: Conversation, progress: list[_Progress], why: list[str]) -> str:
@@ -173,11 +175,7 @@ def _thoughts(conversation: Conversation, progress: list[_Progress], why: list[s
     missing = next((one.step for one in progress if one.step.missing), None)
     if missing is not None and not why:
         text = f"{missing.offer.name} fits, but not everything it needs was said"
-    return (
-        f"{text[:1].upper() if not text.startswith(tuple(one.step.offer.name for one in progress)) else text[:1]}{text[1:]}."
-        if text
-        else ""
-    )
+    return f"{text}." if text else ""
 
 
 def _closing(conversation: Conversation, progress: list[_Progress], offers: list[Offer]) -> str:
@@ -187,7 +185,8 @@ def _closing(conversation: Conversation, progress: list[_Progress], offers: list
     if not made and open_steps and not is_request(conversation.turn.prompt):
         return answering.nothing_fits(conversation.turn.prompt, offers)
     if made:
-        # A first try that was mended is no news, nor is a call of a tool that does not exist, once the right one was made.
+        # A first try that was mended is no news, nor is a call of a tool that does not exist, once the right one was
+        # made.
         mended = {id(one.calls[0]) for one in progress if len(one.calls) > 1}
         astray = (
             {id(call) for call in made if call.failed and not any(_is_for(call, offer) for offer in offers)}

@@ -1,4 +1,5 @@
-"""Reading a prompt: words, and the things in it that can become arguments (numbers, names, quoted text, days, addresses)."""
+"""Reading a prompt: words, and the things in it that can become arguments (numbers, names, quoted text, days,
+addresses)."""
 
 # ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
@@ -49,7 +50,7 @@ _FIXED = re.compile(
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
     r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
-    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
+    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"  # noqa: E501
 )
 _NUMBER = re.compile(
     r"(?P<currency>[$€£¥₹])?\s?(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)"
@@ -302,16 +303,15 @@ def _signs(tokens: list[Token]) -> Iterator[Token]:
                 yield replace(token, kind="word", text=_MATH[token.text], value=_MATH[token.text])
                 at += 1
                 continue
-        if (
+        signs = (
             token.kind == "word"
             and token.lower in ("minus", "negative")
-            and after is not None
-            and after.kind == "number"
-        ):
-            if before is None or before.kind not in ("number",):
-                yield replace(after, text=f"{token.text} {after.text}", start=token.start, value=-after.value)
-                at += 2
-                continue
+            and (before is None or before.kind != "number")
+        )
+        if signs and after is not None and after.kind == "number":
+            yield replace(after, text=f"{token.text} {after.text}", start=token.start, value=-after.value)
+            at += 2
+            continue
         between = before is not None and before.kind == "number" and after is not None and after.kind == "number"
         if token.kind == "word" and between and token.lower in _SPOKEN_MATH:
             token = replace(token, value=_SPOKEN_MATH[token.lower], text=_SPOKEN_MATH[token.lower])

@@ -75,7 +75,8 @@ def spread(found: Match, reading: Reading) -> list[Step]:
 
 
 def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> list[Step]:
-    """ "The weather in the capital of France": a tool whose argument is another tool's answer, spoken inside the clause."""
+    """ "The weather in the capital of France": a tool whose argument is another tool's answer, spoken inside the
+    clause."""
     for inner in rank(offers, reading):
         if inner.score < THRESHOLD or inner.offer.name == outer.offer.name or inner.filled.missing:
             continue
@@ -85,7 +86,10 @@ def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> lis
             arguments = {**outer.filled.arguments, parameter.name: Earlier(at)}
             missing = tuple(p for p in outer.filled.missing if p is not parameter)
             first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
-            return [first, Step(outer.offer, dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing, outer)]
+            return [
+                first,
+                Step(outer.offer, dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing, outer),
+            ]
     return []
 
 
@@ -114,7 +118,10 @@ def _takes(outer: Match, inner: Match, reading: Reading) -> Parameter | None:
     linked = any(token.lower in ("of", "in", "is", "for", "at") for token in between) or max(inside) < min(outside)
     if lacking or not linked:
         return None
-    return next((p for p in outer.offer.required if outer.filled.sources.get(p.name) and outer.filled.sources[p.name] <= used), None)
+    return next(
+        (p for p in outer.offer.required if outer.filled.sources.get(p.name) and outer.filled.sources[p.name] <= used),
+        None,
+    )
 
 
 # --- one call after another
@@ -172,7 +179,8 @@ def _placed(
     earlier: Earlier,
     reading: Reading,
 ) -> dict[str, Any]:
-    """Numbers and the earlier result in the order they are spoken: "multiply it by 10" is (it, 10), "subtract 4 from it" (it, 4)."""
+    """Numbers and the earlier result in the order they are spoken: "multiply it by 10" is (it, 10), "subtract 4 from
+    it" (it, 4)."""
     named = any(filled.scores.get(name, 0.0) >= 1.5 for name in places)
     arguments: dict[str, Any] = {**filled.arguments, open_.name: earlier}
     if not named and len(numbers) == len(places) + 1:

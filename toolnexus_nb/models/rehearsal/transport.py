@@ -33,7 +33,8 @@ NOTE = "rehearsal: no language model; a planner picks tools by the words of the 
 class RehearsalTransport:
     """Answers like an OpenAI-compatible endpoint, from the planner. No network, no randomness.
 
-    `pace`: 1.0 speaks like a person types, 0 at once, None decides by where it runs. `today` fixes what "tomorrow" means.
+    `pace`: 1.0 speaks like a person types, 0 at once, None decides by where it runs. `today` fixes what "tomorrow"
+    means.
     """
 
     def __init__(self, pace: float | None = None, today: date | None = None) -> None:

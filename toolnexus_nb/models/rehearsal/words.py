@@ -1,5 +1,6 @@
 """Words as evidence: stems, near-synonyms, and how much a word is worth."""
 
+# ruff: noqa: E501  (tables read best as tables)
 from __future__ import annotations
 
 import re
