@@ -145,9 +145,8 @@ def make_spec(
     """
     if not name or not isinstance(name, str):
         raise ToolnexusError("an MCP server needs a name: add_mcp('time', command=['mcp-server-time'])")
-    given = [
-        word for word, value in (("command", command), ("url", url), ("server", server)) if value not in (None, "", [])
-    ]
+    offers = {"command": bool(command), "url": bool(url), "server": server is not None}
+    given = [word for word, there in offers.items() if there]
     if len(given) != 1:
         what = f"got {' and '.join(given)}" if given else "got none"
         raise ToolnexusError(f"MCP server {name!r} needs exactly one of command=, url= and server=; {what}")

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 MOST_FAILED_RECONNECTS = 3
 _KEPT_LOGS = 200
+_MOST_NOTES = 50
 _SETTLE = 0.05
 """Seconds to wait for more of the same when a server says that its list changed; some say it five times."""
 
@@ -154,6 +155,9 @@ class McpServer:
             if self._session is not None and self._session.is_open:
                 return
             self._take_list(await self._connect())
+            toolkit = self._toolkit()
+            if toolkit is not None:
+                toolkit.servers.setdefault(self.name, self)  # after toolkit.close() it is closed with it again
 
     async def _open_apart(self) -> list[Any]:
         """Open without touching the toolkit, and give its list: empty if disabled, or on failure (a finding)."""
@@ -284,9 +288,9 @@ class McpServer:
             self.note(f"{time.strftime('%H:%M:%S')}: the server changed its tools: {', '.join(changes)}")
 
     def note(self, text: str) -> None:
-        """Keep a remark for the person, once."""
+        """Keep a remark for the person, once, and not without bound."""
         text = self._redacted(text)
-        if text not in self.notes:
+        if text not in self.notes and len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
 
     def note_fault(self, text: str) -> None:

@@ -156,11 +156,11 @@ def test_reopening_stops_after_three_failures_until_asked(kit, raw, tmp_path, un
 def test_after_close_the_tools_say_so_and_reconnect_opens_again(kit, raw):
     server = kit.add_mcp_sync("r", command=raw())
     tool = kit.get("r_echo")
-    server.close_sync()
+    kit.close_sync()
     result = tool.execute_sync({"text": "x"})
     assert result.is_error and "closed" in result.output and "reconnect" in result.output
     server.reconnect_sync()
-    assert tool.execute_sync({"text": "x"}).output == "x"
+    assert tool.execute_sync({"text": "x"}).output == "x" and kit.servers == {"r": server}
 
 
 def test_running_the_cell_again_replaces_the_server_and_its_tools_in_place(kit, raw, running):
