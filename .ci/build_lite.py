@@ -127,7 +127,9 @@ def main(pyodide: Path, out: Path) -> None:
     command = [sys.executable, "-m", "jupyter", "lite", "build", "--lite-dir", out, "--output-dir", out / "site", "--contents", out / "content"]
     for wheel in sorted(wheels.glob("*.whl")):
         command += ["--piplite-wheels", wheel]
-    subprocess.run(command, cwd=out, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"jupyter lite build failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
     print("site:", out / "site")
 
 
