@@ -1,4 +1,4 @@
-"""How fast tools are made, sent and run. `python tests/benchmarks/bench_tools.py` prints a table; pytest checks the goals.
+"""How fast tools are made, sent and run. `python tests/benchmarks/bench_tools.py` prints a table, pytest checks goals.
 
 The schema of each function is built cold: every function, class and docstring is new, imports are warm. pydantic-ai and
 chatlas, if installed, build the same functions in the same process; the ratio is ours to theirs (below 1 is faster).

@@ -1,5 +1,8 @@
 """A call can't hurt: every mistake of a model or a tool comes back as a sentence, and Stop passes through."""
 
+# Optional, Union, quotes and mutable defaults are what notebooks hold, so they are what is tested.
+# ruff: noqa: UP007, UP045
+
 from __future__ import annotations
 
 import asyncio
@@ -349,6 +352,15 @@ def test_a_tool_stays_the_function_it_was():
     assert list(inspect.signature(plan).parameters) == ["stops", "start", "budget", "pace", "round_trip"]
     assert copy.deepcopy(plan) is plan
     assert pickle.loads(pickle.dumps(tn.tool(textwrap.dedent, timeout=3))).timeout == 3
+
+
+def test_options_are_changed_on_a_copy():
+    for tool in (tn.tool(lambda: 1, name="f"), tn.native_tool("f", "", None, lambda args: args)):
+        other = tn.tool(tool, name="g", timeout=3)
+        assert (tool.name, tool.timeout, other.name, other.timeout) == ("f", None, "g", 3)
+        assert other.execute_sync().value == tool.execute_sync().value
+        assert tn.to_openai([tool, other])[1]["function"]["name"] == "g"
+        assert tn.tool(tool) is tool
 
 
 def test_a_schema_handed_out_is_a_copy():

@@ -1,5 +1,8 @@
 """No JSON value hurts: any arguments at any tool end in a result, and what is accepted is what was promised."""
 
+# Optional, Union, quotes and mutable defaults are what notebooks hold, so they are what is tested.
+# ruff: noqa: UP007, UP037, UP045, B006
+
 from __future__ import annotations
 
 import asyncio
@@ -66,7 +69,7 @@ class Pair(NamedTuple):
 
 class Node(BaseModel):
     name: str
-    below: list["Node"] = []  # noqa: UP037
+    below: list["Node"] = []
 
 
 ANNOTATIONS: list[Any] = [
@@ -152,7 +155,7 @@ def test_what_the_schema_accepts_the_function_accepts(arguments):
 
     async def f(
         n: int, flag: bool = False, color: Color = Color.RED, point: Optional[Point] = None, tags: list[str] = []
-    ) -> None:  # noqa: B006
+    ) -> None:
         assert type(n) is int
         assert type(flag) is bool
         assert isinstance(color, Color)

@@ -1,5 +1,8 @@
 """A battery of signatures nobody tuned for: each line is a function, its schema in short, one call and its value."""
 
+# Optional, Union, quotes and mutable defaults are what notebooks hold, so they are what is tested.
+# ruff: noqa: UP007, UP045, PIE796
+
 from __future__ import annotations
 
 import collections
@@ -264,7 +267,7 @@ def f40(x: object, y: Any | None = None):
     return x
 
 
-HERE = datetime.timezone.utc
+HERE = datetime.UTC
 CASES: list[tuple[Any, dict[str, Any], dict[str, Any], Any]] = [
     (f01, {"type": "string", "description": "the unit", "enum": ["C", "F"], "default": "C"}, {"x": "F"}, "F"),
     (f02, {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}, {"x": [1, None]}, [1, None]),

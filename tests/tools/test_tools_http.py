@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -44,10 +45,8 @@ class Echo(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         if self.command != "HEAD":
-            try:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the tool had read enough
                 self.wfile.write(data)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # the tool had read enough
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = answer
 

@@ -1,5 +1,8 @@
 """Every signature a notebook user writes becomes a right schema, and the values arrive as the annotation promises."""
 
+# Optional, Union, quotes and mutable defaults are what notebooks hold, so they are what is tested.
+# ruff: noqa: UP007, UP037, UP045, B006, B008, RUF013
+
 from __future__ import annotations
 
 import collections.abc
@@ -15,11 +18,23 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    NotRequired,
+    Optional,
+    TypedDict,
+    TypeVar,
+    Union,
+)
 
 import pytest
 from pydantic import BaseModel, Field
-from typing_extensions import Doc, NotRequired, Unpack
+from typing_extensions import Doc, Unpack
 
 import toolnexus_nb as tn
 from toolnexus_nb.tools.signature import SignatureError
@@ -119,7 +134,7 @@ def test_comments_behind_and_above_parameters_are_their_texts():
         # to look ahead
         days: int = 3,
         unit: Literal["C", "F"] = "C",  # Unit of temperature
-        plain: int = 0,  # noqa: E501
+        plain: int = 0,  # pragma: no cover
     ) -> str:
         return city
 
@@ -319,7 +334,7 @@ def test_containers_have_item_types_and_arrive_as_promised():
         e: frozenset[str] = frozenset(),
         g: tuple[int, ...] = (),
         h: Sequence[float] = (),
-        i: Mapping[str, Any] = {},  # noqa: B006
+        i: Mapping[str, Any] = {},
     ) -> Any:
         return a, b, c, d, e, g
 
@@ -340,13 +355,13 @@ def test_every_array_has_items():
 
 
 def test_bare_dicts_are_objects():
-    def f(a: dict, b: dict = {}) -> Any: ...  # noqa: B006
+    def f(a: dict, b: dict = {}) -> Any: ...
 
     assert properties_of(f)["a"]["type"] == "object"
 
 
 def test_classes_of_every_kind_are_objects_and_arrive_as_themselves():
-    def f(point: Point, person: Person, place: Place, node: Node, points: list[Point] = []) -> Any:  # noqa: B006
+    def f(point: Point, person: Person, place: Place, node: Node, points: list[Point] = []) -> Any:
         return point, person, place, node, points
 
     schema = schema_of(f)
@@ -387,7 +402,7 @@ def test_two_classes_of_one_name_keep_their_own_definitions():
     def make(kind: type) -> type[BaseModel]:
         class Tree(BaseModel):
             leaf: kind  # type: ignore[valid-type]
-            below: Optional["Tree"] = None  # noqa: UP037
+            below: Optional["Tree"] = None
 
         Tree.model_rebuild(_types_namespace={"Tree": Tree, "kind": kind, "Optional": Optional})
         return Tree
@@ -454,9 +469,9 @@ def _in_words(function: Any, **changes: Any) -> dict[str, Any]:
 def test_defaults_that_are_objects_are_written_as_json():
     def f(
         d: datetime.date = datetime.date(2026, 5, 1),
-        p: Point = Point(1, 2),  # noqa: B008
-        path: pathlib.Path = pathlib.Path("/x"),  # noqa: B008
-        s: set[int] = {1},  # noqa: B006
+        p: Point = Point(1, 2),
+        path: pathlib.Path = pathlib.Path("/x"),
+        s: set[int] = {1},
     ) -> Any:
         return d, p, path, s
 
@@ -475,7 +490,7 @@ def test_a_default_json_cannot_write_is_left_out_and_still_counts():
 
 
 def test_iterables_are_checked_before_the_function_runs():
-    def f(a: Iterable[int], b: Iterator[int] = iter(())) -> Any:  # noqa: B008
+    def f(a: Iterable[int], b: Iterator[int] = iter(())) -> Any:
         return sum(a) + sum(b)
 
     assert properties_of(f)["a"] == {"type": "array", "items": {"type": "integer"}}
@@ -797,7 +812,7 @@ def test_types_of_a_functions_own_scope_are_found_while_it_runs():
 
 
 def test_forward_references_inside_generics_are_resolved():
-    def f(points: list["Point"], names: "dict[str, 'Point']") -> Any:  # noqa: UP037
+    def f(points: list["Point"], names: "dict[str, 'Point']") -> Any:
         return points, names
 
     f.__annotations__ = {"points": list["Point"], "names": "dict[str, 'Point']"}

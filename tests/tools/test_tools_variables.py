@@ -1,5 +1,8 @@
 """Live objects are passed by the name of the variable that holds them."""
 
+# Optional, Union, quotes and mutable defaults are what notebooks hold, so they are what is tested.
+# ruff: noqa: UP037, UP045
+
 from __future__ import annotations
 
 import os
@@ -77,7 +80,7 @@ def test_frames_and_arrays_are_live_objects():
     numpy = pytest.importorskip("numpy")
     NAMESPACE["df"], NAMESPACE["arr"] = pandas.DataFrame({"a": [1]}), numpy.arange(3)
 
-    def shape(frame: pandas.DataFrame, array: "numpy.ndarray | None" = None) -> Any:  # noqa: UP037
+    def shape(frame: pandas.DataFrame, array: "numpy.ndarray | None" = None) -> Any:
         return frame.shape, array is not None and array.shape
 
     assert run(shape, frame="df", array="arr").value == ((1, 1), (3,))

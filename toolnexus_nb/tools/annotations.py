@@ -15,12 +15,12 @@ import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, NotRequired, Required, Union
 
 from pydantic import AfterValidator, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticCustomError, core_schema
-from typing_extensions import NotRequired, ReadOnly, Required, TypedDict
+from typing_extensions import ReadOnly, TypedDict
 
 from .context import current_context, main_namespace
 from .variables import a_type, fits, look_up
@@ -234,14 +234,17 @@ def _adopt_typed_dict(cls: Any) -> None:
         _adopt_nested(hint)
 
 
+def _has_fields(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+
+
 def _adopt_nested(annotation: Any, seen: frozenset[Any] = frozenset()) -> None:
     """Adopt typing's TypedDicts in an annotation, and among the fields of the classes in it."""
-    if is_old_typed_dict(annotation):
-        if "__get_pydantic_core_schema__" not in annotation.__dict__:
-            _adopt_typed_dict(annotation)
-    elif isinstance(annotation, type) and annotation not in seen:
-        if dataclasses.is_dataclass(annotation) or hasattr(annotation, "_fields"):
-            for hint in field_types(annotation).values():
-                _adopt_nested(hint, seen | {annotation})
+    adopted = "__get_pydantic_core_schema__" in getattr(annotation, "__dict__", ())
+    if is_old_typed_dict(annotation) and not adopted:
+        _adopt_typed_dict(annotation)
+    elif isinstance(annotation, type) and annotation not in seen and _has_fields(annotation):
+        for hint in field_types(annotation).values():
+            _adopt_nested(hint, seen | {annotation})
     for one in typing.get_args(annotation):
         _adopt_nested(one, seen)

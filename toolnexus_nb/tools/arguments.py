@@ -74,7 +74,7 @@ def _where(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _trailing_comma(text: str, position: int) -> int | None:
-    """Where the comma before a closing bracket stands; the error is on one side of it or, from Python 3.13 on, the other."""
+    """Where the comma before a closing bracket stands; from Python 3.13 on the error is on its other side."""
     before, after = text[:position].rstrip(), text[position:].lstrip()
     if before.endswith(",") and after[:1] in ("}", "]"):
         return len(before) - 1

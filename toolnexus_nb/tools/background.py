@@ -272,7 +272,7 @@ def _wait_bounded(job: _Job[Any], wake: threading.Event) -> None:
 
 
 def _block_in_pyodide(make: Callable[[], Awaitable[T]]) -> T:
-    from pyodide.ffi import can_run_sync, run_sync  # type: ignore[import-not-found]
+    from pyodide.ffi import can_run_sync, run_sync
 
     if not can_run_sync():
         raise RuntimeError("this browser cannot wait in the middle of Python code (no JSPI): use the awaitable form")

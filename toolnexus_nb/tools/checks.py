@@ -16,7 +16,7 @@ _DATES = frozenset({"date", "date-time", "time", "duration"})
 
 
 def objections(path: Path, schema: Any, value: Any, definitions: JSONSchema) -> list[Said]:
-    """Values pydantic would take by a guess that can hurt: true for 1, "yes" for true, 0 for a date, keys nobody reads."""
+    """What pydantic would take by a guess that can hurt: true for 1, "yes" for true, 0 for a date, unread keys."""
     if not isinstance(schema, dict):
         return []
     if ref := schema.get("$ref"):
@@ -143,9 +143,9 @@ def _resolved(schema: Any, definitions: JSONSchema) -> JSONSchema:
 
 _SAID_BY_SCHEMA = ("_type", "_parsing", "_from_float", "_size")
 _LIMITS = frozenset(
-    {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of", "too_short", "too_long", "string_too_short",
-     "string_too_long", "string_pattern_mismatch", "literal_error", "enum", "union_tag_invalid", "is_instance_of", "finite_number",
-     "date_from_datetime_inexact", "int_from_float", "model_attributes_type", "missing_argument"}
+    {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of", "too_short", "too_long",
+     "string_too_short", "string_too_long", "string_pattern_mismatch", "literal_error", "enum", "union_tag_invalid",
+     "is_instance_of", "finite_number", "date_from_datetime_inexact", "int_from_float", "model_attributes_type"}
 )  # fmt: skip
 
 
@@ -180,8 +180,8 @@ def schema_sentences(validator: Any, schema: JSONSchema, arguments: dict[str, An
     except Exception as error:  # jsonschema raises many types for a schema nobody checked before
         yield f"the tool's own schema cannot be used ({type(error).__name__}: {error}); its author has to mend it"
         return
-    for error in errors:
-        yield from _schema_sentence(error, schema)
+    for found in errors:
+        yield from _schema_sentence(found, schema)
 
 
 def _schema_sentence(error: Any, root: JSONSchema) -> Iterator[str]:

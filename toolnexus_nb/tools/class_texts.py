@@ -1,4 +1,4 @@
-"""What people write about the fields of a dataclass, a TypedDict, a NamedTuple or a model: next to them or in the docstring."""
+"""What people write about the fields of a class (dataclass, TypedDict, model): next to them or in the docstring."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITTEN_BY_PYTHON = ("dict() -> new empty dictionary", "tuple() -> ")
 
 
 def field_texts(cls: Any) -> tuple[str, dict[str, str]]:
-    """(description of the class, texts by field name): Annotated texts, then the docstring, then lines beside the fields."""
+    """(description of the class, texts by field name): Annotated texts first, then the docstring, then comments."""
     own = cls.__dict__.get("__doc__") if isinstance(cls, type) else None
     text = raw_docstring(cls) if own else None
     if text and (text.startswith(_WRITTEN_BY_PYTHON) or text.startswith(f"{cls.__name__}(")):

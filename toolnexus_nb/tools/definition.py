@@ -134,7 +134,7 @@ class Tool:
     execute_sync = sync_twin(execute)
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-        """What runs behind `execute`: bind and call. Raises whatever the tool raises; Misfits if arguments do not fit."""
+        """Bind and call, as `execute` does. Raises whatever the tool raises, Misfits if the arguments do not fit."""
         positional, keywords = self._binder.bind(arguments, context)
         return await self._runner.run(self, positional, keywords, context)
 
@@ -149,6 +149,13 @@ class Tool:
         if isinstance(asked, str):
             return asked or None
         return f"{self.name} asks for approval" if asked else None
+
+    def changed(self, **options: Any) -> Tool:
+        """The same tool with other options (name, description, timeout …); this one stays as it is."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        vars(other).update(options, wire_cache={}, _options={**self._options, **options})
+        return other
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.function is None:
@@ -263,7 +270,7 @@ def _tool_of(
     }
     if isinstance(function, Tool):
         given = {key: value for key, value in options.items() if value not in (None, False)}
-        return tool(function._decorated or function.function, **{**function._options, **given}) if given else function
+        return function.changed(**given) if given else function
     if not callable(function) and not isinstance(function, classmethod):
         raise TypeError(f"tn.tool takes a function, got {type(function).__name__}")
     plain = function.__func__ if isinstance(function, staticmethod | classmethod) else function

@@ -82,7 +82,9 @@ def _sections(text: str, style: str) -> Documentation:
         elif isinstance(section, DocstringSectionText):
             paragraphs.append(section.value.strip())
         elif isinstance(section, DocstringSectionAdmonition) and section.value.kind not in ("example", "examples"):
-            paragraphs.append(f"{section.title or section.value.kind.capitalize()}: {section.value.contents}".strip())
+            paragraphs.append(
+                f"{section.title or str(section.value.kind).capitalize()}: {section.value.contents}".strip()
+            )
     return Documentation("\n\n".join(part for part in paragraphs if part), parameters)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
+import operator
 import re
-from functools import lru_cache
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal
 
 from .signature import EMPTY
 
@@ -19,7 +20,7 @@ _NAMES: dict[str, Any] = {
     "set": set, "tuple": tuple,
     "None": None, "none": None, "any": Any, "Any": Any,
 }  # fmt: skip
-_GENERIC = {
+_GENERIC: dict[str, Any] = {
     "list": list,
     "List": list,
     "set": set,
@@ -31,7 +32,7 @@ _GENERIC = {
 }
 
 
-@lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=512)
 def documented_type(text: str) -> Any:
     """The type a docstring means, or EMPTY if its words are not plainly one."""
     text = re.sub(r",?\s*\b(optional|required)\b\.?", "", text.strip().strip("`"))
@@ -42,7 +43,7 @@ def documented_type(text: str) -> Any:
     text = re.sub(r"\s+or\s+", " | ", text)
     try:
         return _read(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError, _Unknown):
+    except (SyntaxError, ValueError, TypeError, _Unknown):
         return EMPTY
 
 
@@ -61,11 +62,11 @@ def _read(node: ast.expr) -> Any:
         ):
             return Literal[tuple(one.value for one in choices if isinstance(one, ast.Constant))]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return Union[_read(left), _read(right)]  # noqa: UP007  (built at run time)
+            return _read(left) | _read(right)
         case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
-            return Optional[_read(inner)]  # noqa: UP045
+            return _read(inner) | None
         case ast.Subscript(value=ast.Name(id="Union"), slice=ast.Tuple(elts=inners)):
-            return Union[tuple(_read(inner) for inner in inners)]
+            return functools.reduce(operator.or_, map(_read, inners))
         case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
             return Literal[ast.literal_eval(inner)]
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=inners)) if name in _GENERIC:

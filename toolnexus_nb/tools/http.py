@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -128,7 +129,7 @@ class _Request:
         if pairs := _pairs(in_query):
             url += ("&" if "?" in url else "?") + urlencode(pairs)
         headers = {key: self._expanded(key, value) for key, value in self._headers.items()}
-        request = {"method": self._method, "url": url, "headers": headers}
+        request: dict[str, Any] = {"method": self._method, "url": url, "headers": headers}
         in_body = {key: value for key, value in rest.items() if key not in in_query}
         if in_body:
             request["content"], kind = self._content(in_body)
@@ -215,10 +216,8 @@ def _result(response: Any, data: bytes, whole: bool, mode: ResultMode) -> ToolRe
         return ToolResult.error(f"HTTP {status}: {bounded(text, _SHOWN_ERROR)}", metadata=metadata)
     value: Any = text
     if mode == "json" or kind.endswith("json"):
-        try:
+        with contextlib.suppress(ValueError):  # it said JSON and is none: the text is passed on as it is
             value = json.loads(text)
-        except ValueError:  # it said JSON and is none: the text is passed on as it is
-            pass
     if mode == "json":
         text = as_json(value) if not isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     elif mode == "status+text":

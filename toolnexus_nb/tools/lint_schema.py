@@ -13,12 +13,13 @@ from .schema import JSONSchema
 from .well_formed import Malformed
 
 _KEYWORDS = frozenset(
-    {"type", "description", "title", "enum", "const", "default", "examples", "properties", "required", "additionalProperties",
-     "patternProperties", "propertyNames", "items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "minContains",
-     "maxContains", "unevaluatedItems", "unevaluatedProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-     "multipleOf", "minLength", "maxLength", "pattern", "format", "anyOf", "oneOf", "allOf", "not", "if", "then", "else",
-     "dependentRequired", "dependentSchemas", "minProperties", "maxProperties", "nullable", "discriminator", "deprecated", "readOnly",
-     "writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "dependencies", "definitions", "additionalItems"}
+    {"type", "description", "title", "enum", "const", "default", "examples", "properties", "required",
+     "additionalProperties", "patternProperties", "propertyNames", "items", "prefixItems", "contains", "minItems",
+     "maxItems", "uniqueItems", "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties", "minimum",
+     "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
+     "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "minProperties",
+     "maxProperties", "nullable", "discriminator", "deprecated", "readOnly", "writeOnly", "contentEncoding",
+     "contentMediaType", "contentSchema", "dependencies", "definitions", "additionalItems"}
 )  # fmt: skip
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _OTHER_WORDS = {
@@ -300,7 +301,8 @@ def _required(node: JSONSchema, properties: JSONSchema, path: str) -> Iterator[R
 
 
 _PYTHON: dict[str, tuple[type, ...]] = {
-    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,), "null": (type(None),),
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list,),
+    "object": (dict,), "null": (type(None),),
 }  # fmt: skip
 
 

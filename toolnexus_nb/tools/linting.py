@@ -17,7 +17,7 @@ from .signature import SignatureError
 from .strict import strict_form
 
 Severity = Literal["error", "warning", "hint"]
-"""error: a provider will refuse it or a call will fail; warning: a model is likely to go wrong; hint: could be better."""
+"""error: a provider refuses it or a call fails; warning: a model is likely to go wrong; hint: could be better."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ _TYPES = {
     "array": "an array", "object": "an object", "null": "null",
 }  # fmt: skip
 _PLURALS = {
-    "string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans", "array": "arrays", "object": "objects",
+    "string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans", "array": "arrays",
+    "object": "objects",
 }  # fmt: skip
 
 

@@ -49,7 +49,7 @@ _GEMINI_STRING_FORMATS = frozenset({"enum", "date-time"})
 
 def for_gemini(schema: JSONSchema, tool: str, changes: list[Change]) -> JSONSchema:
     """The subset of OpenAPI 3.0 that Gemini's function declarations know (quirks H05, H06)."""
-    definitions = schema.get("$defs", schema.get("definitions", {}))
+    definitions: JSONSchema = {**schema.get("definitions", {}), **schema.get("$defs", {})}
     return _Gemini(tool, definitions, changes).node(_object_at_top(schema), "the arguments", ())
 
 

@@ -89,7 +89,7 @@ def _clean(text: str) -> str:
 
 
 def plain_data(value: Any) -> Any:
-    """A value in JSON's own types: dict, list, str, int, float, bool, None. Cycles and the excess of a huge value are "…"."""
+    """A value in JSON's own types: dict, list, str, int, float, bool, None. Cycles and what is too much are "…"."""
     return _Plain().of(value)
 
 
@@ -216,7 +216,7 @@ _CONTROLS = {chr(code) for code in range(32)} - set("\t\n\r\f")
 def _repr(value: Any) -> str:
     """A repr without the address, which says nothing and differs each time."""
     if inspect.isroutine(value) or isinstance(value, type):
-        return getattr(value, "__qualname__", None) or type(value).__name__
+        return str(getattr(value, "__qualname__", None) or type(value).__name__)
     if inspect.ismodule(value):
         return f"module {value.__name__}"
     if type(value).__repr__ is object.__repr__:
@@ -265,17 +265,13 @@ def _frame(value: Any) -> Rendered | None:
         return f"{head}\n\n{_table(value)}{_left_out(rows)}", ()
     if _is(value, "pandas", "Series", "Index"):
         name = f" named {value.name}" if value.name is not None else ""
-        series = value if hasattr(value, "head") else value.to_series()
-        return (
-            f"{type(value).__name__}{name} with {len(value)} values ({value.dtype})\n\n{_table(series.to_frame())}{_left_out(len(value))}",
-            (),
-        )
+        table = _table(value.to_frame())
+        head = f"{type(value).__name__}{name} with {len(value)} values ({value.dtype})"
+        return f"{head}\n\n{table}{_left_out(len(value))}", ()
     if _is(value, "polars", "DataFrame"):
         kinds = ", ".join(f"{name} ({kind})" for name, kind in itertools.islice(value.schema.items(), _COLUMNS))
-        return (
-            f"DataFrame with {value.height} rows and {value.width} columns: {kinds}\n\n{value.head(_ROWS)}{_left_out(value.height)}",
-            (),
-        )
+        head = f"DataFrame with {value.height} rows and {value.width} columns: {kinds}"
+        return f"{head}\n\n{value.head(_ROWS)}{_left_out(value.height)}", ()
     return None
 
 
@@ -355,7 +351,8 @@ def _part_text(part: ResultPart) -> str:
     if part.text is not None:
         return part.text
     size = f", {len(part.data)} bytes" if part.data is not None else ""
-    return f"[{part.kind}{f' {part.name}' if part.name else ''} {part.mime_type}{size}{f' {part.uri}' if part.uri else ''}]"
+    told = " ".join(word for word in (part.kind, part.name, part.mime_type, part.uri) if word)
+    return f"[{told}{size}]"
 
 
 def _parts_text(parts: Iterable[ResultPart]) -> str:

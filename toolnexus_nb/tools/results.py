@@ -1,4 +1,4 @@
-"""What a tool gave back: text for the model, parts for models and people that can see them, the value for the person."""
+"""What a tool gave back: text for the model, parts for who can see them, the value for the person."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ToolResult:
 
 
 def to_result(value: Any) -> ToolResult:
-    """Turn whatever a tool returned into a result: a ToolResult passes through, everything else gets text (and parts)."""
+    """Whatever a tool returned as a result: a ToolResult passes through, everything else gets text and parts."""
     from .rendering import render
 
     if isinstance(value, ToolResult):

@@ -88,14 +88,9 @@ class FunctionRunner:
 
 
 def _runs_on_the_loop(function: Any) -> bool:
-    call = (
-        function
-        if inspect.isroutine(function) or hasattr(function, "func")
-        else getattr(type(function), "__call__", None)
-    )
-    return any(
-        test(one) for one in (function, call) for test in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-    )
+    """Whether it is async: a function, a partial of one, or an object whose `__call__` is."""
+    behind = (function, type(function).__call__)
+    return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in behind)
 
 
 async def _awaited(outcome: Any, context: ToolContext) -> ToolResult:

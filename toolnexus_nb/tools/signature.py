@@ -104,7 +104,7 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
 def _signature(function: Any) -> inspect.Signature:
     if sys.version_info < (3, 14):
         return inspect.signature(function)
-    import annotationlib
+    import annotationlib  # type: ignore[import-not-found,unused-ignore]
 
     # Python 3.14 evaluates annotations when they are looked at; names it can't find stay forward references.
     return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
@@ -119,13 +119,9 @@ def underlying(function: Any) -> Any:
             function = function.__func__
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        elif not isinstance(function, type | types.FunctionType | types.BuiltinFunctionType) and hasattr(
-            type(function),
-            "__call__",
-        ):
-            call = type(function).__call__
-            if not isinstance(call, types.FunctionType):
-                return function
+        elif isinstance(function, type | types.FunctionType | types.BuiltinFunctionType):
+            return function
+        elif isinstance(call := getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
             function = call
         else:
             return function
@@ -152,7 +148,7 @@ def raw_docstring(function: Any) -> str | None:
 
 
 def _inherited_docstring(method: types.MethodType) -> str | None:
-    """What a base class says about a method (inspect.getdoc would ask the attributes, and a Tool among them answers)."""
+    """What a base class says about a method (inspect.getdoc asks the attributes, and a Tool among them answers)."""
     owner = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
     found = (vars(base).get(method.__name__) for base in owner.__mro__)
     return next((text for one in found if one is not None and (text := getattr(one, "__doc__", None))), None)
@@ -223,7 +219,7 @@ def annotation_text(annotation: Any) -> str:
 
 
 def annotated_text(annotation: Any) -> str:
-    """The text in `Annotated[str, "text"]`, `Annotated[str, Doc("text")]`; Field(description=) is pydantic's to read."""
+    """The text in `Annotated[str, "text"]`, `Annotated[str, Doc("text")]` or `Annotated[str, Field(description=)]`."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType, *REQUIREDNESS):
         return next((text for one in typing.get_args(annotation) if (text := annotated_text(one))), "")
     for extra in getattr(annotation, "__metadata__", ()):
@@ -285,13 +281,14 @@ class _Scope:
             except NameError as missing:
                 error = error or missing
             except Exception as wrong:
+                written = annotation_text(annotation)
                 raise SignatureError(
-                    f"{self._title}: the annotation of {raw.name}, {annotation_text(annotation)}, cannot be read: {wrong}"
+                    f"{self._title}: the annotation of {raw.name}, {written}, cannot be read: {wrong}"
                 ) from wrong
         missing_name = error.name if error is not None else annotation_text(annotation)
         raise SignatureError(
-            f"{self._title}: the annotation of {raw.name} names {missing_name}, which is not defined where {self._title} "
-            f"was written; define it before the tool is made, at the top of a cell or module"
+            f"{self._title}: the annotation of {raw.name} names {missing_name}, which is not defined where "
+            f"{self._title} was written; define it before the tool is made, at the top of a cell or module"
         ) from error
 
     def names(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from .signature import EMPTY, UNSET, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Sig
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """`key` is the property's name; `given` makes the value to pass on when it is left out (None: Python's own default)."""
+    """`key` is the property's name; `given` makes the value for one left out (None: Python's own default)."""
 
     parameter: Parameter
     key: str
@@ -73,8 +73,8 @@ def _shape(function: str, parameter: Parameter, annotation: Any, field: FieldInf
     except NoJsonForm as error:
         written = parameter.type_text or annotation
         raise SignatureError(
-            f"{function}: the parameter {parameter.name} ({written}) has no JSON form: {error}. Annotate it with a type "
-            f"JSON can carry (str, int, a dataclass, Literal[...]), or fix its value: "
+            f"{function}: the parameter {parameter.name} ({written}) has no JSON form: {error}. Annotate it with a "
+            f"type JSON can carry (str, int, a dataclass, Literal[...]), or fix its value: "
             f"tn.tool(functools.partial({function}, {parameter.name}=...))"
         ) from error
 
@@ -134,7 +134,7 @@ def _with_default(schema: JSONSchema, shape: Shape, default: Any) -> JSONSchema:
         try:
             value = plain()
             json.dumps(value, allow_nan=False)
-        except Exception:  # noqa: S112  whatever a foreign type raises: lint says that this default can't be written
+        except Exception:
             continue
         return without_null_default({**schema, "default": value})
     return {key: value for key, value in schema.items() if key != "default"}

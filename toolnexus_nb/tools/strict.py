@@ -82,7 +82,8 @@ def _object(node: JSONSchema, where: str, reasons: list[str]) -> JSONSchema:
     if others not in (False, None):
         keys = "any keys" if others is True or not properties else "further keys"
         reasons.append(
-            f"{where} is an object with {keys} (a dict or **kwargs); strict mode needs named keys: use a dataclass or TypedDict"
+            f"{where} is an object with {keys} (a dict or **kwargs); strict mode needs named keys: "
+            "use a dataclass or TypedDict"
         )
     required = set(node.get("required", ()))
     written = {}

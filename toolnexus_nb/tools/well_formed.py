@@ -108,6 +108,6 @@ _WANTED = {
     "enum": "a list of values", "required": 'a list of names beside "properties"', "properties": "an object of schemas",
     "patternProperties": "an object of schemas", "$defs": "an object of schemas", "definitions": "an object of schemas",
     "items": "a schema", "additionalProperties": "a schema, true or false", "not": "a schema", "contains": "a schema",
-    "propertyNames": "a schema", "anyOf": "a list of schemas", "oneOf": "a list of schemas", "allOf": "a list of schemas",
-    "prefixItems": "a list of schemas",
+    "propertyNames": "a schema", "anyOf": "a list of schemas", "oneOf": "a list of schemas",
+    "allOf": "a list of schemas", "prefixItems": "a list of schemas",
 }  # fmt: skip
