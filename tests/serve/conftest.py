@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
+import httpx
 import pytest
 
 Answer = Mapping[str, Any]
@@ -105,6 +106,53 @@ def scripted() -> Callable[..., Any]:
         client = Client(transport=transport, model=model, retries=0, **options)
         client.script = transport  # type: ignore[attr-defined]
         return client
+
+    return make
+
+
+class Heard:
+    """A whole answer of the server: the response's own attributes, and what its stream says."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._response, name)
+
+    @property
+    def chunks(self) -> list[dict[str, Any]]:
+        """Every data event but the last mark; the last is the mark or an error."""
+        lines = [line[6:] for line in self.text.splitlines() if line.startswith("data: ")]
+        assert lines[-1] == "[DONE]" or "error" in json.loads(lines[-1])
+        return [json.loads(line) for line in lines if line != "[DONE]"]
+
+    @property
+    def deltas(self) -> list[dict[str, Any]]:
+        return [choice["delta"] for chunk in self.chunks for choice in chunk.get("choices", ())]
+
+    @property
+    def comments(self) -> list[tuple[str, dict[str, Any]]]:
+        """Tool events as (kind, content)."""
+        lines = [line for line in self.text.splitlines() if line.startswith(":tool_")]
+        return [(line.split(":")[1], json.loads(line.split(":", 2)[2])) for line in lines]
+
+
+@pytest.fixture
+def ask() -> Callable[..., Heard]:
+    """`ask(app, body)`: one request in this process. `raw=` sends bytes, neither is a GET; the rest are headers."""
+
+    def make(
+        app: Any, body: Any = None, *, raw: bytes | None = None, path: str = "/v1/chat/completions", **headers: str
+    ) -> Heard:
+        async def go() -> Heard:
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=20) as client:
+                if body is None and raw is None:
+                    return Heard(await client.get(path, headers=headers))
+                sent = raw if raw is not None else json.dumps(body).encode()
+                return Heard(await client.post(path, content=sent, headers=headers))
+
+        return asyncio.run(go())
 
     return make
 
