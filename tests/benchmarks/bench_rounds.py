@@ -2,8 +2,9 @@
 
     python tests/benchmarks/bench_rounds.py [runs]
 
-Prints milliseconds per run (median and best), each with its ratio to raw httpx; then the time of 64 async calls of
-50 ms in one round, and the memory of a run of 1,000 rounds. The endpoint is a process of its own that answers from ready bytes.
+Prints milliseconds per run (median and best), each with its ratio to raw httpx; then the time of 64 async calls
+of 50 ms in one round, and the memory of a run of 1,000 rounds. The endpoint is a process of its own that answers
+from ready bytes.
 """
 
 from __future__ import annotations
