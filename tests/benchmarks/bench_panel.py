@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_panel.py
 
-Prints one JSON object. Aims: at 1,000 deltas a second at most 25 messages a second and 10 % of the time; a 100,000-token
-answer and 500 calls stay smooth (no flush above 50 ms) and the saved output stays under 2 MB.
+Prints one JSON object. Aims: at 1,000 deltas a second at most 25 messages a second and 10 % of the time; a
+100,000-token answer and 500 calls stay smooth (no flush above 50 ms) and the saved output stays under 2 MB.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def long_answer(tokens: int = 100_000) -> dict[str, float]:
     panel, widget = live_panel()
     panel.on_event(ev.RoundStarted(1, "m", 1, 0))
     flushes = []
-    for at in range(0, tokens, 40):  # one flush at 1,000 a second
+    for _ in range(0, tokens, 40):  # one flush at 1,000 a second
         for event in deltas(40):
             panel.state.apply(event)
             panel._surface.take(event, ["r1.text"])

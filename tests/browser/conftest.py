@@ -5,8 +5,8 @@
         page.run(0)
         page.wait_text(1, "done")
 
-Tests here carry `pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]`, so that xdist keeps them on one
-worker. Without Chromium they skip with the line that installs it (see the `require` fixture).
+Tests here carry `pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]`, so that xdist keeps them on
+one worker. Without Chromium they skip with the line that installs it (see the `require` fixture).
 """
 
 from __future__ import annotations
@@ -89,6 +89,15 @@ class JupyterServer:
     def theme(self, name: str) -> None:
         """The theme of pages that are opened from now on: "JupyterLab Light" or "JupyterLab Dark"."""
         self._set(_THEMES, {"theme": name})
+
+    def write(self, *cells: str) -> Path:
+        """A new notebook file with these code cells."""
+        import nbformat
+
+        path = self.notebooks / f"n{len(list(self.notebooks.iterdir())) + 1}.ipynb"
+        made = nbformat.v4.new_notebook(metadata=KERNEL, cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        nbformat.write(made, path)
+        return path
 
     def _wait_up(self, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
@@ -183,24 +192,13 @@ class Lab:
         self.server = server
         self._browser = browser
         self._contexts: list[Any] = []
-        self._count = len(list(server.notebooks.iterdir()))
-
-    def write(self, *cells: str) -> Path:
-        """A new notebook file with these code cells."""
-        import nbformat
-
-        self._count += 1
-        path = self.server.notebooks / f"n{self._count}.ipynb"
-        made = nbformat.v4.new_notebook(metadata=KERNEL, cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        nbformat.write(made, path)
-        return path
 
     def open(
         self, *cells: str, path: Path | None = None, dark: bool = False, width: int = 1280, height: int = 900
     ) -> LabPage:
         """Open a notebook with these cells (or the file at `path`) and wait until its kernel is idle."""
         self.server.theme("JupyterLab Dark" if dark else "JupyterLab Light")
-        path = path or self.write(*cells)
+        path = path or self.server.write(*cells)
         context = self._browser.new_context(viewport={"width": width, "height": height})
         self._contexts.append(context)
         page = context.new_page()
@@ -246,6 +244,15 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory, require) -> Iterator[Ju
     yield server
     server.stop()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def notebook7_server(tmp_path: Path, require) -> Iterator[JupyterServer]:
+    """Jupyter Notebook 7, for the tests that need it."""
+    require("browser")
+    server = JupyterServer(tmp_path / "notebook7", app="notebook", env={"TOOLNEXUS_PACE": "1"})
+    yield server
+    server.stop()
 
 
 @pytest.fixture

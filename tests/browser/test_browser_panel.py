@@ -227,3 +227,30 @@ def test_run_all_with_asks_runs_every_cell(ready) -> None:
     page.run_all()
     page.wait_text(4, "last cell", timeout=60_000)
     assert "no station answers" in page.text(3)
+
+
+def test_after_a_blocking_cell_the_buttons_resume_the_run(ready) -> None:
+    page = ready("%%time\n%%toolnexus ask\nUse send")
+    page.run_and_wait(2)
+    allow = page.output(2).get_by_role("button", name="Allow")
+    allow.wait_for(timeout=10_000)
+    shot(page.page, "panel_paused")
+    allow.click()
+    page.wait_text(2, "sent to ada@example.org")
+    page.page.wait_for_function("() => !document.querySelector('.jp-OutputArea button')", timeout=10_000)
+
+
+def test_notebook_7_shows_the_same(notebook7_server: Any, chromium: Any) -> None:
+    path = notebook7_server.write(SETUP, TOOLS, "%%toolnexus ask\nUse slow, quick and send")
+    page = chromium.new_page(viewport={"width": 1000, "height": 1300})
+    page.goto(f"{notebook7_server.base}/notebooks/{path.name}", wait_until="domcontentloaded")
+    page.locator(".jp-Notebook .jp-Cell").nth(2).wait_for(timeout=60_000)
+    page.wait_for_timeout(2_000)  # no status bar tells when the kernel is there
+    page.locator(".jp-InputArea-prompt").first.click()
+    for _ in range(3):
+        page.keyboard.press("Shift+Enter")
+    page.get_by_role("button", name="Allow").click(timeout=40_000)
+    page.wait_for_function("() => /sent to ada/.test(document.body.innerText)", timeout=20_000)
+    page.wait_for_function("() => /done · 2 rounds/.test(document.body.innerText)", timeout=20_000)
+    shot(page, "panel_notebook7")
+    page.close()

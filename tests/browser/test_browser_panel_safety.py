@@ -1,4 +1,4 @@
-"""Hostile words in a real page, live and reopened and converted; and what axe-core says about the panel in both themes."""
+"""Hostile words in a real page, live, reopened and converted; what axe-core says about the panel in both themes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ EVIL = {EVIL!r}
 
 async def model(messages, tools):
     if messages[-1]["role"] == "tool":
-        for piece in (EVIL + "\\n\\n", "[click](javascript:window.pwned=1) ", "<a href='javascript:window.pwned=1'>x</a>", EVIL):
+        links = "[click](javascript:window.pwned=1) <a href='javascript:window.pwned=1'>x</a>"
+        for piece in (EVIL + "\\n\\n", links, EVIL):
             yield piece
             await asyncio.sleep(0.1)
         return
     yield {{"reasoning": EVIL}}
     yield EVIL
-    yield [("evil", {{"text": EVIL, EVIL: EVIL}}), ("evil", {{"text": EVIL}}), (EVIL, {{}}), ("send", {{"to": "</textarea>" + EVIL}})]
+    yield [("evil", {{"text": EVIL, EVIL: EVIL}}), ("evil", {{"text": EVIL}}), (EVIL, {{}})]
+    yield ("send", {{"to": "</textarea>" + EVIL}})
 
 class Rich:
     def _repr_html_(self):
@@ -104,7 +106,8 @@ def test_axe_finds_nothing_live_or_static(lab, require, dark: bool) -> None:
     script = """async () => {
         document.body.style.overflow = 'visible'; document.body.style.height = 'auto';
         const found = await axe.run('.tnx-run', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']});
-        return found.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + n.failureSummary).join(' | '));
+        const words = (n) => n.html.slice(0, 150) + ' ' + n.failureSummary;
+        return found.violations.map((v) => v.id + ': ' + v.nodes.map(words).join(' | '));
     }"""
     page.page.evaluate("document.querySelectorAll('.tnx-run details').forEach(d => d.open = true)")
     page.page.add_style_tag(content=".tnx-state::before { animation: none !important; }")

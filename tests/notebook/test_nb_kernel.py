@@ -166,7 +166,8 @@ def cell(kernel: Kernel) -> Callable[..., Told]:
 
     def run(code: str, plain: float = 0.6, later: float = 0.6, **options: Any) -> Told:
         kernel.run(
-            f"PLAIN_SECONDS, LATER_SECONDS = {plain}, {later}\n%toolnexus reset --all\n%config Toolnexus.approve = 'ask'"
+            f"PLAIN_SECONDS, LATER_SECONDS = {plain}, {later}\n"
+            "%toolnexus reset --all\n%config Toolnexus.approve = 'ask'"
         )
         kernel.run(TOOLS)
         return kernel.run(code, **options)
@@ -334,7 +335,7 @@ def test_buttons_that_nobody_clicked_are_gone_when_the_next_cell_runs(
     page = Page()
     cell("%%time\n%%toolnexus ask\nUse send", cell_id="c1", answer=page)
     told = kernel.run("1 + 1", answer=page)
-    (frozen,) = [c for c in told.of("update_display_data")]
+    (frozen,) = told.of("update_display_data")
     assert sorted(frozen["data"]) == ["text/html", "text/plain"]
     assert page.closed
 

@@ -301,7 +301,8 @@ def test_under_other_magics_and_in_functions_it_blocks_and_works(nb: Notebook) -
 
 def test_the_body_of_a_tools_cell_is_an_ordinary_cell(nb: Notebook) -> None:
     nb.run(
-        "%%toolnexus\nimport asyncio\nawait asyncio.sleep(0)\nhere = %pwd\n!true\ndef g(x: int) -> int:\n    'G.'\n    return x\n"
+        "%%toolnexus\nimport asyncio\nawait asyncio.sleep(0)\nhere = %pwd\n!true\n"
+        "def g(x: int) -> int:\n    'G.'\n    return x\n"
     )
     assert nb.session.toolkit.names == ["g"]
     assert nb.shell.user_ns["here"]
