@@ -9,14 +9,14 @@ from pydantic import BeforeValidator, Field, SkipValidation
 from .content import content_text, details_text, thinking_text
 from .message import Message
 from .usage import Usage
-from .wire_model import Number, WireModel, none_as_empty
+from .wire_model import Number, WireModel, none_as_empty, none_as_object
 
 
 class Choice(WireModel):
     """One of the `n` answers of a reply. `finish_reason` is any text (B08)."""
 
     index: int = 0
-    message: Message = Field(default_factory=Message)
+    message: Annotated[Message, BeforeValidator(none_as_object)] = Field(default_factory=Message)
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
 
@@ -89,7 +89,7 @@ class ChunkChoice(WireModel):
     """What a chunk says about one choice. `message`: some servers send whole messages in a stream (B18, D15)."""
 
     index: int = 0
-    delta: Delta = Field(default_factory=Delta)
+    delta: Annotated[Delta, BeforeValidator(none_as_object)] = Field(default_factory=Delta)
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
     usage: Usage | None = None
@@ -103,7 +103,7 @@ class ChatCompletionChunk(WireModel):
     object: str | None = None
     created: Number | None = None
     model: str | None = None
-    choices: list[ChunkChoice] = Field(default_factory=list)
+    choices: Annotated[list[ChunkChoice], BeforeValidator(none_as_empty)] = Field(default_factory=list)
     usage: Usage | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None

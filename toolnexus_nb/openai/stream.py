@@ -235,9 +235,25 @@ class ChatStream:
         return self
 
     async def __anext__(self) -> ChatCompletionChunk:
-        chunk = await self._next()
-        if chunk is None:
-            raise StopAsyncIteration
+        while not self._ready:
+            if self._exhausted:
+                await self._end()
+                raise StopAsyncIteration
+            try:
+                source = self._source
+                item = next(source) if isinstance(source, Iterator) else await anext(source)
+            except (StopIteration, StopAsyncIteration):
+                self._exhausted = True
+                self._take(self._decoder.finish())
+            except BaseException as error:
+                self._exhausted = True
+                # a connection that breaks after the last word was said has done no harm (D13)
+                if not (isinstance(error, Exception) and self.finish_reason and self.usage):
+                    self._failure = error
+            else:
+                self._take(self._decoder.feed(item))
+        chunk = self.current = self._ready.popleft()
+        self.accumulator.add_chunk(chunk)
         return chunk
 
     def __iter__(self) -> Iterator[ChatCompletionChunk]:
@@ -278,27 +294,8 @@ class ChatStream:
         await self.aclose()
 
     async def _next(self) -> ChatCompletionChunk | None:
-        """The next chunk; None at the end. Raises the failure there was, once."""
-        while not self._ready:
-            if self._exhausted:
-                await self._end()
-                return None
-            try:
-                source = self._source
-                item = next(source) if isinstance(source, Iterator) else await anext(source)
-            except (StopIteration, StopAsyncIteration):
-                self._exhausted = True
-                self._take(self._decoder.finish())
-            except BaseException as error:
-                self._exhausted = True
-                # a connection that breaks after the last word was said has done no harm (D13)
-                if not (isinstance(error, Exception) and self.finish_reason and self.usage):
-                    self._failure = error
-            else:
-                self._take(self._decoder.feed(item))
-        chunk = self.current = self._ready.popleft()
-        self.accumulator.add_chunk(chunk)
-        return chunk
+        """The next chunk, None at the end."""
+        return await anext(self, None)
 
     def _take(self, chunks: Iterator[ChatCompletionChunk]) -> None:
         try:

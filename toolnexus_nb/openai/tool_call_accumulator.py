@@ -32,6 +32,17 @@ class CallPiece(NamedTuple):
     arguments: str
 
 
+class _Body(NamedTuple):
+    """What one entry says: a piece of a name, a piece of the arguments (or all of them as an object)."""
+
+    name: str
+    arguments: Any
+    custom: bool
+
+
+_NO_BODY = _Body("", None, False)
+
+
 @dataclass(slots=True)
 class _Slot:
     """One call under way. `said_id`: the provider's id, which `id` is too unless another call had it first (A16)."""
@@ -92,8 +103,9 @@ class StreamingToolCallAccumulator:
         entries = delta.tool_calls
         self.pieces = []
         for position, entry in enumerate(entries):
-            slot = self._slot_for(entry, position, alone=len(entries) == 1)
-            added = self._take(slot, entry)
+            body = _body_of(entry)
+            slot = self._slot_for(entry, body, position, alone=len(entries) == 1)
+            added = self._take(slot, entry, body)
             if not slot.id:
                 slot.id = generate_tool_call_id(slot.position)
                 if on_new_id is not None:
@@ -126,28 +138,28 @@ class StreamingToolCallAccumulator:
         """Forget everything but the declared names."""
         self.__init__(self.tool_names)  # type: ignore[misc]
 
-    def _slot_for(self, entry: DeltaToolCall, position: int, *, alone: bool) -> _Slot:
+    def _slot_for(self, entry: DeltaToolCall, body: _Body, position: int, *, alone: bool) -> _Slot:
         """Find or make the slot of one entry (rule 3)."""
         if entry.index is not None:
             slot = self._by_label.get(entry.index)
-            return slot if slot and not self._begins_another(slot, entry) else self._new_slot(entry.index)
+            return slot if slot and not self._begins_another(slot, entry.id, body) else self._new_slot(entry.index)
         if entry.id:
             return self._by_id.get(entry.id) or self._new_slot()
         slot = None
         if self._slots:
             slot = self._slots[-1] if alone else self._slots[position] if position < len(self._slots) else None
-        name, _ = _body_of(entry)
+        name = body.name
         return slot if slot and not (name and (slot.full or self._is_another(slot, name))) else self._new_slot()
 
-    def _begins_another(self, slot: _Slot, entry: DeltaToolCall) -> bool:
+    def _begins_another(self, slot: _Slot, said_id: str | None, body: _Body) -> bool:
         """Whether an entry uses the label of `slot` for another call (rule 3.1: A03, A04; not A06, A07, A17)."""
-        name, arguments = _body_of(entry)
-        if not name:
+        if not body.name:
             return False
-        if entry.id and slot.said_id:
-            return entry.id != slot.said_id and (slot.blank or slot.full)
-        begins = isinstance(arguments, Mapping) or (isinstance(arguments, str) and arguments.lstrip()[:1] == "{")
-        return (begins and slot.full) or self._is_another(slot, name)
+        if said_id and slot.said_id:
+            return said_id != slot.said_id and (slot.blank or slot.full)
+        start = body.arguments
+        begins = isinstance(start, Mapping) or (isinstance(start, str) and start.lstrip()[:1] == "{")
+        return (begins and slot.full) or self._is_another(slot, body.name)
 
     def _is_another(self, slot: _Slot, name: str) -> bool:
         """Whether both names are declared tools and one is no continuation of the other (A08)."""
@@ -160,18 +172,19 @@ class StreamingToolCallAccumulator:
         self._by_label[slot.position if label is None else label] = slot
         return slot
 
-    def _take(self, slot: _Slot, entry: DeltaToolCall) -> str:
+    def _take(self, slot: _Slot, entry: DeltaToolCall, body: _Body) -> str:
         """Add one entry to its slot; gives the text it added to the arguments."""
         if entry.id and not slot.said_id:
             slot.said_id = entry.id
             if self._by_id.setdefault(entry.id, slot) is slot:
                 slot.id = entry.id
         slot.type = slot.type or entry.type or ""
-        slot.extra.update(_said(entry.__pydantic_extra__))
-        name, arguments = _body_of(entry)
-        if entry.function is not None:
+        slot.custom = slot.custom or body.custom
+        if entry.__pydantic_extra__:
+            slot.extra.update(_said(entry.__pydantic_extra__))
+        if entry.function is not None and entry.function.__pydantic_extra__:
             slot.function_extra.update(_said(entry.function.__pydantic_extra__))
-        slot.custom = slot.custom or _is_custom(entry)
+        name, arguments, _ = body
         if name and name != slot.name and (not slot.name or slot.blank):
             slot.name = self._joined_name(slot.name, name)
         if isinstance(arguments, str):
@@ -188,18 +201,12 @@ class StreamingToolCallAccumulator:
         return piece if piece in self.tool_names and joined not in self.tool_names else joined
 
 
-def _is_custom(entry: DeltaToolCall) -> bool:
-    """Whether an entry is a piece of a custom tool call (A25); zero values beside a function are noise (A29)."""
-    return isinstance(entry.custom, Mapping) and any(isinstance(v, str) and v for v in entry.custom.values())
-
-
-def _body_of(entry: DeltaToolCall) -> tuple[str, Any]:
-    """Name and arguments of an entry, "" and None where it has none."""
-    if _is_custom(entry):
-        custom: Mapping[str, Any] = entry.custom or {}
-        return str(custom.get("name") or ""), custom.get("input")
-    function = entry.function
-    return (function.name or "", function.arguments) if function is not None else ("", None)
+def _body_of(entry: DeltaToolCall) -> _Body:
+    """What an entry says of its call; zero values of a custom call beside a function are noise (A25, A29)."""
+    custom, function = entry.custom, entry.function
+    if custom and any(isinstance(value, str) and value for value in custom.values()):
+        return _Body(str(custom.get("name") or ""), custom.get("input"), True)
+    return _Body(function.name or "", function.arguments, False) if function is not None else _NO_BODY
 
 
 def _calls_of(slot: _Slot, cut: bool) -> list[ToolCall]:
@@ -222,5 +229,5 @@ def _calls_of(slot: _Slot, cut: bool) -> list[ToolCall]:
     return calls
 
 
-def _said(extra: dict[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in extra.items() if value is not None} if extra else {}
+def _said(extra: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in extra.items() if value is not None}

@@ -121,3 +121,8 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 def none_as_empty(value: Any) -> Any:
     """For lists: null means the same as no key."""
     return [] if value is None else value
+
+
+def none_as_object(value: Any) -> Any:
+    """For objects: null means the same as no key."""
+    return {} if value is None else value
