@@ -57,7 +57,7 @@ async def test_awaited_and_run_from_a_thread_of_its_own() -> None:
 
 def test_a_field_at_fault_is_told_and_nothing_runs() -> None:
     form = ToolForm(slow)
-    form._build()
+    form.page
     assert form.run_sync() is None
     assert form.last is None
     assert "a number is needed" in form.fields.fields["seconds"]._error.value
@@ -69,9 +69,9 @@ def test_what_the_tool_refuses_is_told_at_its_field() -> None:
         return number * 2
 
     form = ToolForm(double)
-    form._build()
-    form._as_json.value = True
-    form._json.value = '{"number": "many"}'
+    form.page
+    form.page.as_json.value = True
+    form.page.json.value = '{"number": "many"}'
     result = form.run_sync()
     assert result is not None and result.is_error
     assert "number" in errors_by_field(result, form.tool.input_schema)
@@ -88,13 +88,13 @@ def test_a_failure_of_the_tool_blames_no_field() -> None:
 def test_a_click_runs_without_blocking_and_stop_stops() -> None:
     async def page() -> tuple[Trial | None, Trial | None, float]:
         form = ToolForm(slow).fill(seconds=30)
-        form._build()
-        form._go.click()
+        form.page
+        form.page.run.click()
         await asyncio.sleep(0.2)
-        assert form._go.disabled and not form._halt.disabled
+        assert form.page.run.disabled and not form.page.stop.disabled
         going = form.last
         started = time.monotonic()
-        form._halt.click()
+        form.page.stop.click()
         while form.last is None:
             await asyncio.sleep(0.01)
         return going, form.last, time.monotonic() - started
@@ -116,8 +116,8 @@ def test_progress_is_told() -> None:
             return "ok"
 
         form = ToolForm(work)
-        form._build()
-        form._said.observe(lambda change: told.append(change["new"]), "value")
+        form.page
+        form.page._said.observe(lambda change: told.append(change["new"]), "value")
         await form.run()
         return told
 
@@ -126,18 +126,18 @@ def test_progress_is_told() -> None:
 
 def test_arguments_can_be_typed_as_json_and_go_along() -> None:
     form = ToolForm(get_weather).fill(city="Oslo")
-    form._build()
-    form._as_json.value = True
-    assert '"city": "Oslo"' in form._json.value
-    form._json.value = '{"city": "Rome", "days": 1}'
+    form.page
+    form.page.as_json.value = True
+    assert '"city": "Oslo"' in form.page.json.value
+    form.page.json.value = '{"city": "Rome", "days": 1}'
     assert form.values() == {"city": "Rome", "days": 1}
-    form._as_json.value = False
+    form.page.as_json.value = False
     assert form.values() == {"city": "Rome", "days": 1}
-    form._as_json.value = True
-    form._json.value = "{"
+    form.page.as_json.value = True
+    form.page.json.value = "{"
     with pytest.raises(FieldErrors):
         form.values()
-    assert form.run_sync() is None and "not JSON" in form._json_error.value
+    assert form.run_sync() is None and "not JSON" in form.page._json_error.value
 
 
 def test_a_person_and_a_model_may_see_different_things() -> None:
@@ -155,10 +155,10 @@ def test_a_result_without_text_says_so() -> None:
 def test_reopening_shows_the_last_run() -> None:
     form = ToolForm(get_weather).fill(city="Oslo")
     form.run_sync()
-    form._drop_widgets()
-    form._build()
+    form.close()
+    form.page
     assert form.values() == {"city": "Oslo"}
-    assert "sunny in Oslo" in form._result.html
+    assert "sunny in Oslo" in form.page._result.html
 
 
 def test_a_tool_by_name() -> None:
@@ -175,10 +175,10 @@ def test_hostile_words_stay_words() -> None:
     for html in (trial_html(HOSTILE, trial, {}), form_html(HOSTILE, HOSTILE, trial, {}, "")):
         assert "<img" not in html and "<script" not in html
     form = ToolForm(tn.native_tool("evil", HOSTILE, {"type": "object", "properties": {HOSTILE: {}}}, lambda _: HOSTILE))
-    box: Any = form._build()
+    box: Any = form.page.box
     form.fields.tell({HOSTILE: HOSTILE, "": HOSTILE})
-    form._tell({"": HOSTILE})
-    form._say(HOSTILE)
+    form.page.tell({"": HOSTILE})
+    form.page.say(HOSTILE)
     assert all("<img" not in html and "<script" not in html for html in _html_of(box))
 
 

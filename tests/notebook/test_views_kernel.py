@@ -229,3 +229,23 @@ def test_a_mistake_gets_one_line(page: Page, line: str, words: str) -> None:
     said = ran.text + "".join(ran.errors)
     assert words in said
     assert said.count("\n") < 6
+
+
+def test_a_run_that_the_next_cell_stops_says_so_where_it_stood(page: Page) -> None:
+    started = page.run(
+        "import asyncio, toolnexus_nb as tn\n"
+        "async def slow(seconds: float) -> str:\n"
+        "    'Wait.'\n"
+        "    await asyncio.sleep(seconds)\n"
+        "    return 'done'\n"
+        "form = tn.ToolForm(slow).fill(seconds=30)\n"
+        "form.show()\n"
+        "form.page.run.click()\n"
+        "await asyncio.sleep(0.2)"
+    )
+    assert not started.errors, started.errors
+    display_id, _ = only(started.shown)
+    after = page.run("1 + 1")
+    later = page.later(1.5)
+    frozen = later.updated.get(display_id) or after.updated[display_id]
+    assert "stopped in" in frozen["text/plain"] and WIDGET not in frozen

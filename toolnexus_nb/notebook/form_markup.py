@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .markup import (
     definition_list,
@@ -26,6 +26,9 @@ from .markup import (
 )
 from .value_markup import picture_html, value_html, value_text
 
+if TYPE_CHECKING:
+    from ..tools.results import ToolResult
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -35,7 +38,7 @@ class Trial:
     """
 
     arguments: Mapping[str, Any] | str
-    result: Any
+    result: ToolResult | None
     seconds: float
     state: str
 
@@ -55,7 +58,7 @@ def state_words(trial: Trial) -> str:
     return f"{trial.state} in {duration(trial.seconds)}"
 
 
-def result_parts(result: Any) -> str:
+def result_parts(result: ToolResult) -> str:
     """A tool's result twice where the two differ: as a person sees it, and as the model reads it."""
     person = _person_html(result)
     model = long_text(result.output) if result.output else hint("nothing: an empty text")
@@ -70,7 +73,7 @@ def result_parts(result: Any) -> str:
     return "".join(parts)
 
 
-def _person_html(result: Any) -> str:
+def _person_html(result: ToolResult) -> str:
     """Pictures and rich values; nothing where a person would see the very text that the model reads."""
     pictures = [
         picture_html(part.mime_type, part.data, alt=part.name or "picture")

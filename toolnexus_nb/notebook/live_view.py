@@ -88,6 +88,11 @@ class LiveView:
             self._display.update(self.html(), self.text())
         close_all(widget)
 
+    def _show_static(self) -> None:
+        """Show the static form anew where it stands; a live view shows itself."""
+        if self._display is not None and self._widget is None:
+            self._display.update(self.html(), self.text())
+
     def _heard(self, content: Any) -> None:
         """A message of the page: at least one pane of this view was drawn."""
         self._answered = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .live_view import LiveView, close_all, pane
+from .live_view import LiveView, pane
 from .markup import tag
 from .schema_facts import ToolFacts, gather, tools_of
 from .schema_markup import schema_html, schema_text
@@ -57,6 +57,8 @@ class SchemaView(LiveView):
         if self._form is not None:
             self._form.stop()
         super().freeze()
+        if self._form is not None:
+            self._form.close()
         self._slot = None
 
     def _history(self, tool: Tool) -> list[ToolChange]:
@@ -86,11 +88,12 @@ class SchemaView(LiveView):
         tool = next((one for one in self.tools if one.name == name), None)
         if tool is None or self._slot is None:
             return None
-        old, self._slot.children = self._slot.children, ()
-        for widget in old:
-            close_all(widget)
+        if self._form is not None:
+            self._form.stop()
+            self._slot.children = ()
+            self._form.close()
         self._form = ToolForm(tool, self.toolkit)
-        self._slot.children = (self._form.widget(),)
+        self._slot.children = (self._form.page.box,)
         return self._form
 
 
