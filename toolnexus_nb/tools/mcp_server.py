@@ -14,10 +14,11 @@ from .background import HAS_THREADS, background_loop, hop, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
 from .mcp_errors import McpServerError, Refused, SessionExpired, describe, http_advice, is_http_failure, opening_error
+from .mcp_opening import connect
 from .mcp_output_schema import MISMATCH, checked
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
 from .mcp_results import result_of_call
-from .mcp_session import Session, close_at_exit, connect
+from .mcp_session import About, Session, close_at_exit
 from .mcp_status import LogEntry, McpPrompt, McpResource, McpStatus
 from .mcp_stdio import Tail
 from .mcp_tools import make_tool, offered, source_of, tool_name
@@ -67,13 +68,15 @@ class McpServer:
 
     @property
     def state(self) -> str:
-        """open, closed, failed, lost or disabled; see `McpStatus`."""
+        """open, opening, closed, failed, lost or disabled; see `McpStatus`."""
         if self.spec.disabled and not self._wanted_open:
             return "disabled"
         if self._session is not None and self._session.is_open:
             return "open"
         if not self._wanted_open:
-            return "failed" if self._failures else "closed"
+            return "closed"
+        if self._opening.locked():
+            return "opening"
         return "failed" if self._failures else "lost"
 
     @property
@@ -91,20 +94,22 @@ class McpServer:
         return [self._tools[name].name for name in self._listed if name in self._tools]
 
     def status(self) -> McpStatus:
+        """How the server is doing; from any thread, also while it is being opened or closed."""
         session = self._session
-        client = session.client if session is not None else None
-        info = client.server_info if client is not None else None
+        state = self.state
+        about = session.about if session is not None else About()
+        process = session.process if session is not None else None
         return McpStatus(
             name=self.name,
-            state=self.state,
+            state=state,
             transport=session.transport if session is not None else self.spec.transport,
             target=self._redacted(self.spec.target),
-            server_name=(info.title or info.name) if info else "",
-            version=(info.version or "") if info else "",
-            protocol=client.protocol_version if client is not None else "",
-            instructions=(client.instructions or "") if client is not None else "",
-            since=session.opened_at if session is not None and client is not None else None,
-            pid=session.process.pid if session is not None and session.process and client is not None else None,
+            server_name=about.name,
+            version=about.version,
+            protocol=about.protocol,
+            instructions=about.instructions,
+            since=session.opened_at if session is not None and state == "open" else None,
+            pid=process.pid if process is not None and state == "open" else None,
             tools=tuple(self.tools),
             hidden=tuple(name for name in self._listed if name not in self._tools),
             calls=self._calls,

@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from .background import submit
@@ -30,7 +31,6 @@ from .mcp_errors import (
     SessionExpired,
     cause_of,
     lost_error,
-    opening_error,
 )
 from .mcp_http import HttpLog, http_transport, replies_to_this, sse_transport
 from .mcp_mending import mending
@@ -41,9 +41,6 @@ T = TypeVar("T")
 _MOST_PAGES = 1000
 _CLEAN_UP = 0.2
 """Seconds a cancelled request gets to send its cancel."""
-_FALL_BACK_TO_SSE = frozenset({400, 404, 405, 406, 415, 501})
-"""Answers of servers that know only the older transport (specification, transports, backwards compatibility)."""
-
 
 running: set[Session] = set()
 """Sessions whose owner task lives; asyncio itself holds tasks only weakly."""
@@ -56,6 +53,16 @@ class Listener(Protocol):
     def on_change(self, what: str) -> None: ...
     def note_fault(self, text: str) -> None: ...
     async def on_elicitation(self, params: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class About:
+    """What a server said of itself when it was opened."""
+
+    name: str = ""
+    version: str = ""
+    protocol: str = ""
+    instructions: str = ""
 
 
 class Session:
@@ -74,6 +81,7 @@ class Session:
         self.client: Any = None
         self.process = ServerProcess(stderr) if transport == "stdio" else None
         self.http = HttpLog()
+        self.about = About()
         self.opened_at = 0.0
         self._find_listener = find_listener
         self._leave = asyncio.Event()
@@ -167,6 +175,13 @@ class Session:
         # The SDK raises when a result contradicts its output schema, and the result is lost. It is kept and compared by
         # `mcp_output_schema`, which reports the difference.
         setattr(client.session, "validate_tool_result", _accept_result)  # noqa: B010
+        info = client.server_info  # None: newer servers need not say who they are
+        self.about = About(
+            name=(info.title or info.name) if info else "",
+            version=(info.version or "") if info else "",
+            protocol=client.protocol_version,
+            instructions=client.instructions or "",
+        )
         await self._ask_for_logs(client)
         self._listen_for_changes(client, stack)
         return client
@@ -404,51 +419,6 @@ def _server_object(server: Any) -> Any:
         return inner
     kind = type(server).__name__
     raise TypeError(f"server= takes an MCPServer (from mcp.server import MCPServer) or a FastMCP object, not {kind}")
-
-
-async def connect(
-    spec: ServerSpec, stderr: Tail, find_listener: Callable[[], Listener | None], deadline: float
-) -> Session:
-    """Open a session in whatever way the server understands, until `deadline` on the loop's clock.
-
-    A process that ends on the newest protocol's first question is started once more with the older handshake (some
-    servers end on any message they do not know). An address that refuses Streamable HTTP is tried with SSE.
-    Raises McpServerError that says why the first way failed.
-    """
-    failure: McpServerError | None = None
-    for transport, mode in _ways(spec):
-        stderr.clear()
-        session = Session(spec, transport, mode, stderr, find_listener)
-        try:
-            async with asyncio.timeout_at(deadline):
-                await session.open()
-            return session
-        except Exception as error:
-            if failure is None or transport == "stdio":
-                failure = opening_error(spec, error, session.circumstances())
-                failure.__cause__ = error
-            if isinstance(error, TimeoutError) or not _another_way(session):
-                break
-    assert failure is not None
-    raise failure
-
-
-def _ways(spec: ServerSpec) -> list[tuple[str, str]]:
-    """(transport, mode) in the order they are tried."""
-    if spec.command:
-        return [("stdio", "auto"), ("stdio", "legacy")]
-    if spec.url:
-        return [("sse", "auto")] if spec.transport == "sse" else [("http", "auto"), ("sse", "auto")]
-    return [("in process", "auto")]
-
-
-def _another_way(failed: Session) -> bool:
-    """Whether it failed in a way that the next one of `_ways` may mend."""
-    process = failed.process
-    if process is not None:
-        return process.ended_by_itself
-    bad = {reply.status for reply in failed.http.replies if reply.status >= 400}
-    return bool(bad) and bad <= _FALL_BACK_TO_SSE
 
 
 # --- the interpreter's end --------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ class LogEntry:
 class McpStatus:
     """How a server is doing, for a card: plain values, secrets blanked.
 
-    `state`: open, closed, failed, lost (it went away; the next call opens it again) or disabled.
+    `state`: open, opening, closed, failed, lost (it went away; the next call opens it again) or disabled.
     `since`: seconds since the epoch when this session opened. `seconds`: the sum of the times of its calls.
     """
 
