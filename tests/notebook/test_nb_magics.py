@@ -222,6 +222,7 @@ def test_options_reach_the_request(nb: Notebook) -> None:
         ("%toolnexus aks hello", "did you mean ask?"),
         ("%toolnexus ask", "what is the question?"),
         ("%%toolnexus ask\n\n", "what is the question?"),
+        ("%%toolnexus ask", "what is the question?"),
         ("%toolnexus ask --intoo x hello", "did you mean --into?"),
         ("%toolnexus ask --into 3x hello", "cannot have that name"),
         ("%toolnexus ask --set seed hello", "NAME=VALUE"),

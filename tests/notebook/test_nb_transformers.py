@@ -106,6 +106,12 @@ def test_a_magic_above_takes_the_cell_and_is_left_alone() -> None:
     )
 
 
+def test_a_question_cell_without_a_body_is_the_line_form() -> None:
+    line = "get_ipython().run_line_magic('toolnexus', '--unused ask Why so?')\n"
+    assert transformed("%%toolnexus ask Why so?\n\n") == line
+    assert transformed("%%toolnexus ask Why so?") == line
+
+
 def test_transforming_twice_gives_the_same() -> None:
     cell = "%%toolnexus\ndef f(): ...\n"
     assert transformed(cell) == transformed(cell)

@@ -152,7 +152,7 @@ def test_shortening_says_how_much_is_missing() -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.0004, "0 ms"),
+        (0.0004, "under 1 ms"),
         (0.02, "20 ms"),
         (0.31, "0.31 s"),
         (1.44, "1.4 s"),

@@ -239,6 +239,8 @@ def duration(seconds: float | None) -> str:
     """`4 ms`, `0.31 s`, `1.4 s`, `23 s`, `2 min 05 s`; nothing for None."""
     if seconds is None:
         return ""
+    if seconds < 0.0005:
+        return "under 1 ms"
     if seconds < 0.0995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 0.995:

@@ -4,7 +4,7 @@ Two input transformers, both pure functions of the cell's lines (a front end als
 whether they are complete, so nothing may be remembered between calls):
 
 `mend` (cleanup: before IPython looks for magics)
-    * a comment or blank lines above `%%toolnexus` are allowed;
+    * a comment or blank lines above `%%toolnexus` are allowed, and a body that is missing is no cell at all;
     * `%toolnexus ask … Chennai?` in one line is a question, not a request for help on `Chennai`; but
       `%toolnexus ask?` is;
     * the body of a `%%toolnexus` cell runs as an ordinary cell: the first line becomes a comment (line numbers stay)
@@ -57,6 +57,9 @@ def mend(lines: list[str]) -> list[str]:
 
 def _mend_cell(lines: list[str], first: int) -> list[str]:
     tools = _TOOLS_WORDS.match(lines[first].rstrip())
+    if tools is None and not "".join(lines[first + 1 :]).strip():
+        words = lines[first].split(None, 1)[1].strip()  # IPython refuses a cell without a body; the line form does not
+        return [f"get_ipython().run_line_magic('toolnexus', {words!r})\n"]
     if tools is None:
         return lines[first:]  # IPython takes `%%` only in the first line
     body = [*lines[:first], "# " + lines[first], *lines[first + 1 :]]
