@@ -273,3 +273,37 @@ def test_one_of_fifty_tools_is_found_quickly(rehearsal: Any) -> None:
     talk.ask("What is the weather in Oslo?")
     assert talk.calls() == [[("get_weather", {"city": "Oslo"})]]
     assert time.perf_counter() - started < 2
+
+
+def test_a_recursive_schema_is_read_to_an_end() -> None:
+    node = {
+        "type": "object",
+        "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/N"}}, "v": {"type": "integer"}},
+    }
+    schema = {"type": "object", "properties": {"node": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}}
+    tool = {"type": "function", "function": {"name": "tree", "description": "Grow a tree.", "parameters": schema}}
+    plan({"messages": [{"role": "user", "content": "grow a tree with 3"}], "tools": [tool]}, TODAY)
+
+
+@pytest.mark.parametrize(("prompt", "calls"), [("Double 5", 1), ("Triple 5", 0), ("Halve 5", 0), ("use f on 5", 1)])
+def test_a_verb_the_tool_does_not_have_outweighs_a_number_that_fits(prompt: str, calls: int) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    tool = {"type": "function", "function": {"name": "f", "description": "Double a number.", "parameters": schema}}
+    assert len(plan({"messages": [{"role": "user", "content": prompt}], "tools": [tool]}, TODAY).calls) == calls
+
+
+def test_a_call_inside_another_comes_first(rehearsal: Any) -> None:
+    talk = rehearsal(
+        "capital_city", "get_weather", answer=lambda name, arguments: "Paris" if name == "capital_city" else "mild"
+    )
+    talk.ask("What is the weather in the capital of France?")
+    assert talk.calls() == [[("capital_city", {"country": "France"})], [("get_weather", {"city": "Paris"})]]
+
+
+def test_a_statement_is_no_request(rehearsal: Any) -> None:
+    talk = rehearsal("book_hotel")
+    assert "does not say" not in talk.ask("I love hotel rooms")
+
+
+def test_whole_numbers_are_said_without_a_point(rehearsal: Any) -> None:
+    assert "is 42." in rehearsal("add", answer=lambda name, arguments: "42.0").ask("add 17 and 25")

@@ -83,7 +83,8 @@ def _told(call: Call) -> str:
     if isinstance(value, bool):
         return f"{_shown(call)} says {'yes (true)' if value else 'no (false)'}."
     if isinstance(value, int | float):
-        return f"{_shown(call)} is {text}."
+        whole = isinstance(value, float) and value.is_integer() and "e" not in text.lower()
+        return f"{_shown(call)} is {int(value) if whole else text}."
     if isinstance(value, str):
         text = value
     if "\n" in text:

@@ -3,6 +3,7 @@
 # ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .cues import VALUES
@@ -79,7 +80,10 @@ def match(offer: Offer, reading: Reading) -> Match:
         - 0.1 * idle
     )
     score += 0.1 * _same_verb(offer, reading)
-    if named < 0.3 and not telling:
+    if _called_by_name(offer, reading):
+        heard.append(offer.name)
+        score += 0.3
+    elif named < 0.3 and not telling:
         score -= 0.5 * (0.3 - named)  # much of a description fits many tools; a name fits few
     if not heard:
         score = min(score, 0.3)
@@ -103,6 +107,14 @@ def _same_verb(offer: Offer, reading: Reading) -> bool:
         "",
     )
     return bool(offer.name_words) and verb == stem(offer.name_words[0]) and offer.name_words[0] not in _GENERAL_VERBS
+
+
+def _called_by_name(offer: Offer, reading: Reading) -> bool:
+    """Whether the prompt says the tool's very name: "use get_weather", "call f with 3"."""
+    name = re.escape(offer.name)
+    asked = rf"\b(?:call|use|run|invoke|execute|apply|try|tool|function)\s+(?:the\s+)?(?:tool\s+|function\s+)?{name}\b"
+    spelled = "_" in offer.name and re.search(rf"\b{name}\b", reading.said)
+    return bool(spelled or re.search(asked, reading.said))
 
 
 def _telling(filled: Filled, reading: Reading) -> list[str]:

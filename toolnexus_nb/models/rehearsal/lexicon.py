@@ -58,7 +58,12 @@ GROUPS: tuple[str, ...] = (
     "subtract minus difference subtraction less away deduct take",
     "multiply times product multiplication multiplied",
     "divide divided quotient division over split",
-    "power exponent exponentiate raised squared cubed",
+    "power exponent exponentiate raised",
+    "square squared",
+    "cube cubed",
+    "double twice doubled",
+    "triple thrice tripled",
+    "half halve halved",
     "sqrt root square_root",
     "mean average avg",
     "deviation stddev std spread",
@@ -84,7 +89,7 @@ GROUPS: tuple[str, ...] = (
     "hotel room accommodation lodging stay motel hostel",
     "book reserve reservation booking",
     "restaurant eatery food eat cuisine",
-    "currency money exchange usd eur dollar dollars euro euros pound pounds yen gbp jpy",
+    "currency money exchange",
     "convert conversion exchange change turn transform many much",
     "price cost costs expensive cheap pricing worth",
     "buy purchase order shop",
@@ -103,7 +108,6 @@ GROUPS: tuple[str, ...] = (
     "country nation state",
     "place location where address spot area region",
     "translate translation translated",
-    "language spanish french german english italian japanese chinese portuguese korean",
     "count number many",
     "reverse backwards backward",
     "summarize summary summarise shorten tldr",
@@ -211,7 +215,6 @@ GROUPS: tuple[str, ...] = (
     "rank ranking standing position",
     "team club squad",
     "league championship tournament cup",
-    "sport sports football basketball soccer baseball tennis cricket hockey",
     "cell cellular membrane protein mitochondria biology molecule",
     "binomial toss coin flips heads tails",
     "statistic statistical statistics significance",
@@ -245,6 +248,13 @@ GROUPS: tuple[str, ...] = (
     "lights lamp brightness",
     "cheapest cheap lowest price",
     "expensive dear costly",
+)
+
+# Words that are kin to the first, but not to one another: football is a sport, and no tennis.
+HUBS: tuple[str, ...] = (
+    "language spanish french german english italian japanese chinese portuguese korean",
+    "sport football basketball soccer baseball tennis cricket hockey",
+    "currency usd eur dollar euro pound yen gbp jpy",
 )
 
 # Beginnings and ends of things people say when they point back at a result.

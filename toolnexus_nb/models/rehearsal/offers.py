@@ -186,9 +186,13 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return _TYPES.get(str(kind).lower(), str(kind).lower())
 
 
-def read_parameter(name: str, schema: Any, *, required: bool, root: Mapping[str, Any]) -> Parameter:
+_DEEPEST = 5
+"""How deep schemas are read; a recursive one has no end."""
+
+
+def read_parameter(name: str, schema: Any, *, required: bool, root: Mapping[str, Any], depth: int = 0) -> Parameter:
     """One property of a JSON Schema as a Parameter."""
-    schema = _resolve(schema, root)
+    schema = _resolve(schema, root) if depth < _DEEPEST else {}
     choices = schema.get("enum") or ([schema["const"]] if "const" in schema else ())
     nested = schema.get("properties")
     wanted = schema.get("required") or ()
@@ -201,10 +205,13 @@ def read_parameter(name: str, schema: Any, *, required: bool, root: Mapping[str,
         format=str(schema.get("format") or ""),
         minimum=_bound(schema, "minimum", "exclusiveMinimum"),
         maximum=_bound(schema, "maximum", "exclusiveMaximum"),
-        items=read_parameter(name, schema.get("items") or {}, required=True, root=root)
+        items=read_parameter(name, schema.get("items") or {}, required=True, root=root, depth=depth + 1)
         if _kind(schema) == "array"
         else None,
-        properties=tuple(read_parameter(key, value, required=key in wanted, root=root) for key, value in nested.items())
+        properties=tuple(
+            read_parameter(key, value, required=key in wanted, root=root, depth=depth + 1)
+            for key, value in nested.items()
+        )
         if isinstance(nested, Mapping)
         else (),
         schema=schema,

@@ -27,7 +27,8 @@ from ..usage import estimated_usage
 from .planner import Plan, plan
 
 NAME = "rehearsal"
-NOTE = "rehearsal: no language model; a planner picks tools by the words of the prompt"
+WHAT = "no language model; a planner picks tools by the words of the prompt"
+NOTE = f"{NAME}: {WHAT}"
 
 
 class RehearsalTransport:
@@ -103,6 +104,6 @@ def connect(
         transport=RehearsalTransport(pace, today),
         label=NAME,
         keyless=True,
-        notes_for_display=(NOTE,),
+        notes_for_display=(WHAT,),
         **options,
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .lexicon import GROUPS, STOP, WEAK
+from .lexicon import GROUPS, HUBS, STOP, WEAK
 
 _SUFFIXES = (
     ("ization", ""), ("isation", ""), ("ational", ""), ("ations", ""), ("ation", ""), ("ators", ""), ("ator", ""), ("ating", ""),
@@ -53,7 +53,8 @@ def text_words(text: str) -> list[str]:
 _STOP_STEMS = STOP | frozenset(stem(word) for word in STOP if len(word) > 3)
 _WEAK_STEMS = frozenset(stem(word) for word in WEAK)
 _GROUPS_OF: dict[str, frozenset[int]] = {}
-for _number, _group in enumerate(GROUPS):
+_PAIRS = [f"{hub.split()[0]} {word}" for hub in HUBS for word in hub.split()[1:]]
+for _number, _group in enumerate([*GROUPS, *_PAIRS]):
     for _word in _group.split():
         _GROUPS_OF[stem(_word)] = _GROUPS_OF.get(stem(_word), frozenset()) | {_number}
 
