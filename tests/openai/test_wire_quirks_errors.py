@@ -26,7 +26,7 @@ from toolnexus_nb.openai import (
     parse_response,
     redact,
 )
-from toolnexus_nb.openai.errors import retry_after
+from toolnexus_nb.openai.errors import redact_value, retry_after
 
 TEXT = {"choices": [{"index": 0, "delta": {"content": "so far"}}]}
 
@@ -291,6 +291,7 @@ SECRET = "Q7w8Zr0TnY2UxI4PkD"
         f"sk-proj-Q7w8****{SECRET[-4:]} is wrong",
         f"the tail is {SECRET[5:]}",
         f"AIza{SECRET}{SECRET}",
+        f"http://me:{SECRET}@host/v1",
     ],
 )
 def test_keys_are_blanked_whole(text: str) -> None:
@@ -327,6 +328,14 @@ def test_an_error_holds_no_key_anywhere() -> None:
     error = api_error(401, {"X-Echo": SECRET}, body, secrets=[SECRET])
     told = f"{error} {error!r} {error.message} {error.body} {error.raw_body} {error.headers} {error.args}"
     assert SECRET[:6] not in told and error.headers == {"x-echo": "[redacted]"}
+
+
+def test_values_under_a_keys_name_are_blanked() -> None:
+    shown = redact_value(
+        {"API_Key": "plain", "headers": {"Authorization": "Basic x"}, "token": "a word", "n": [1, None]}
+    )
+    hidden = "[redacted]"
+    assert shown == {"API_Key": hidden, "headers": {"Authorization": hidden}, "token": "a word", "n": [1, None]}
 
 
 def test_an_error_in_a_stream_holds_no_key(wire: Any) -> None:

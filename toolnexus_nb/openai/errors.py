@@ -109,10 +109,8 @@ class APIError(ToolnexusError):
         status = f" {self.status}" if self.status else " with an error"
         message = self.message or "no message"
         metadata = self.details.get("metadata")
-        if isinstance(metadata, dict) and metadata.get(
-            "raw"
-        ):  # OpenRouter's own message says only "Provider returned error"
-            message = f"{message}: {_as_text(metadata['raw'])}"
+        if isinstance(metadata, dict) and metadata.get("raw"):
+            message = f"{message}: {_as_text(metadata['raw'])}"  # OpenRouter says only "Provider returned error"
         return sentence(f"{who} answered{status}: {message}")
 
 

@@ -25,6 +25,8 @@ _KEY_PLACES = re.compile(
     [^\s"'&\#,;)}\]<>\\]{4,}
     """
 )
+_PASSWORD_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
+_KEY_NAMES = frozenset({"api_key", "api-key", "apikey", "x-api-key", "authorization", "access_token", "password"})
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -34,6 +36,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     placeholder and stays.
     """
     text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
+    text = _PASSWORD_IN_ADDRESS.sub(rf"\1{_HIDDEN}@", text)
     for secret in secrets:
         if len(secret) >= 8:
             own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
@@ -59,12 +62,19 @@ def _without_pieces(text: str, secret: str) -> str:
 
 
 def redact_value(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """`redact` for every text inside a JSON value; keys of objects and everything else stay."""
+    """`redact` for every text inside a JSON value, and any text under a name such as `api_key`; the rest stays."""
     secrets = tuple(secrets)
     if isinstance(value, str):
         return redact(value, secrets)
     if isinstance(value, dict):
-        return {key: redact_value(item, secrets) for key, item in value.items()}
+        return {
+            key: _HIDDEN if item and isinstance(item, str) and _names_a_key(key) else redact_value(item, secrets)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [redact_value(item, secrets) for item in value]
     return value
+
+
+def _names_a_key(name: Any) -> bool:
+    return isinstance(name, str) and name.lower() in _KEY_NAMES

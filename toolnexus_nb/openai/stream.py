@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from .accumulate import CompletionAccumulator, with_delta
 from .errors import APIError, StreamError, api_error, body_says_error, error_class
 from .half_letters import HalfLetters
-from .json_text import load_json
+from .json_text import clean_text, load_json
 from .sse import SSEEvent, SSEReader
 from .types import ChatCompletionChunk, ChatCompletionResponse, Message, Usage, as_mapping
 
@@ -343,7 +343,7 @@ def finish_error(
 
 
 def parse_response(
-    body: bytes,
+    body: bytes | str,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     *,
@@ -355,6 +355,8 @@ def parse_response(
     Raises the APIError that belongs to a status of 400 or more, to an error inside a 200 body (E03), and to a body
     without an answer (B03).
     """
+    if isinstance(body, str):
+        body = clean_text(body).encode()
     if status >= 400:
         raise api_error(status, headers, body, secrets=secrets, endpoint=endpoint)
     accumulator, decoder = CompletionAccumulator(), ChunkDecoder()
