@@ -202,7 +202,7 @@ def test_calls_of_the_callers_tools_are_handed_back_alone(ask: Ask, scripted: Ca
     assert finish == "tool_calls"
     (call,) = calls
     assert call["function"] == {"name": "mine", "arguments": '{"a":1}'}
-    assert call["id"] not in ("up1", "up2")
+    assert call["id"] == "up2"
     offered = [tool["function"]["name"] for tool in client.script.requests[0]["tools"]]
     assert sorted(offered) == ["get_weather", "mine"]
 
@@ -213,13 +213,22 @@ def test_the_model_remembers_what_its_own_tools_said_before_the_callers_ran(
     client = scripted(caller_calls)
     app = create_app(tn.Toolkit([get_weather]), client)
     message = ask(app, {"messages": HI, "tools": [MINE]}).json()["choices"][0]["message"]
-    call_id = message["tool_calls"][0]["id"]
-    history = [*HI, message, {"role": "tool", "tool_call_id": call_id, "content": "mine says 7"}]
+    history = [*HI, message, {"role": "tool", "tool_call_id": "up2", "content": "mine says 7"}]
     assert ask(app, {"messages": history, "tools": [MINE]}).json()["choices"][0]["message"]["content"] == "done"
     sent = client.script.requests[1]["messages"]
     assert [m["role"] for m in sent] == ["user", "assistant", "tool", "tool"]
     assert [call["function"]["name"] for call in sent[1]["tool_calls"]] == ["get_weather", "mine"]
-    assert {m["tool_call_id"]: m["content"] for m in sent[2:]} == {"up1": "sunny in Oslo", call_id: "mine says 7"}
+    assert {m["tool_call_id"]: m["content"] for m in sent[2:]} == {"up1": "sunny in Oslo", "up2": "mine says 7"}
+
+
+def test_a_conversation_is_remembered_for_those_only_who_have_had_it(ask: Ask, scripted: Callable[..., Any]) -> None:
+    client = scripted(caller_calls)
+    app = create_app(tn.Toolkit([get_weather]), client)
+    message = ask(app, {"messages": HI, "tools": [MINE]}).json()["choices"][0]["message"]
+    other = [{"role": "user", "content": "something else"}]
+    history = [*other, message, {"role": "tool", "tool_call_id": "up2", "content": "mine says 7"}]
+    assert ask(app, {"messages": history, "tools": [MINE]}).status_code == 200
+    assert "sunny" not in json.dumps(client.script.requests[1]["messages"])
 
 
 def test_a_name_clash_and_several_replies_are_refused(ask: Ask, scripted: Callable[..., Any]) -> None:

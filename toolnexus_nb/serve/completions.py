@@ -117,7 +117,7 @@ class Completions:
                 504, f"the reply took longer than {self._limits.seconds:g} s and was stopped", code="timeout"
             ) from None
         if isinstance(reply, RunReply):
-            self._finish_run(reply)
+            self._finish_run(request, reply)
         if request.stream:
             await answer.write(reply.last(), more=False)
         else:
@@ -148,7 +148,7 @@ class Completions:
         )
         return run, RunReply(envelope, messages)
 
-    def _finish_run(self, reply: RunReply) -> None:
+    def _finish_run(self, request: ChatRequest, reply: RunReply) -> None:
         """Check how the run ended, and keep what the caller will come back to."""
         result = reply.result
         if result is None or result.status == "stopped":
@@ -156,9 +156,9 @@ class Completions:
         if result.error is not None:
             raise result.error
         if reply.handed_back:
-            originals = [call.id for call in result.caller_calls]
+            ids = [call["id"] for call in reply.handed_back]
             # the run's messages begin with the caller's last, which the caller has
-            self._handbacks.remember([call["id"] for call in reply.handed_back], originals, result.messages[1:])
+            self._handbacks.remember(request.messages, ids, result.messages[1:])
 
     async def _decide(self, call: ToolCall) -> Decision:
         """Nobody is here to be asked, so a call that needs approval follows the server's policy."""

@@ -2,7 +2,7 @@
 
 Text, reasoning and refusals go out as they come. Calls of tools that run here are held back and told as SSE comments
 (`:tool_start:`, `:tool_progress:`, `:tool_end:`), which ordinary clients skip; calls of the caller's own tools come at
-the end, whole, with ids of our making.
+the end, whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..openai.tool_call_accumulator import generate_tool_call_id
 from ..openai.types import Message, ToolCall
 from ..rounds.events import (
     Event,
@@ -122,9 +121,9 @@ class RunReply:
 
 
 def _handed_back(call: ToolCall) -> dict[str, Any]:
-    """A call for the caller. The id is fresh and cannot be guessed: `Handbacks` finds the rest of the run by it."""
+    """A call for the caller, as the model made it."""
     return {
-        "id": generate_tool_call_id(),
+        "id": call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": call.arguments_text or "{}"},
     }
