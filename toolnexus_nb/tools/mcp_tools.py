@@ -43,7 +43,7 @@ class ServerDecides:
     def __init__(self, schema: dict[str, Any]) -> None:
         self.input_schema = schema
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
+    async def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         return [arguments], {}
 
 
