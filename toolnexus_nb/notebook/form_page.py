@@ -9,7 +9,8 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from .form_fields import LEFT_OUT, FieldErrors, ObjectField
+from .form_fields import LEFT_OUT, FieldErrors
+from .form_groups import ObjectField
 from .live_view import pane
 from .markup import esc, tag
 

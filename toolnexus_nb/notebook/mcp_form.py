@@ -96,7 +96,7 @@ class ElicitationForm(LiveView):
     def _build(self) -> Any:
         import ipywidgets as widgets
 
-        from .form_fields import ObjectField
+        from .form_groups import ObjectField
 
         top = pane(
             tag("section", self._head(), self._body(), cls="tnx tnx-part", aria_label="question of an MCP server")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..tools.definition import Tool
     from ..tools.results import ToolResult
     from ..tools.toolkit import Toolkit
-    from .form_fields import ObjectField
+    from .form_groups import ObjectField
     from .form_page import FormPage
 
 
