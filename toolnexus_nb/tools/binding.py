@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from .annotations import names_known
+from .background import in_thread
 from .checks import objections, schema_sentences, sentences
 from .context import ToolContext
 from .misfits import missing_value, unknown_key
+from .plain_checks import NotPlain, plain_misfits
 from .schema import JSONSchema, references
 from .signature import EMPTY, POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_KEYWORD, VAR_POSITIONAL, Reading
 from .slots import Slot, slot_of
@@ -35,7 +37,7 @@ class Binder(Protocol):
 
     input_schema: JSONSchema
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
+    async def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         """(positional, keyword) arguments of the call. Raises Misfits."""
 
 
@@ -75,7 +77,7 @@ class SignatureBinder:
             schema["$defs"] = definitions
         return schema
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
+    async def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         misfits: list[str] = []
         values: dict[str, Any] = {}
         rest: dict[str, Any] = {}
@@ -203,24 +205,22 @@ class SchemaBinder:
         self._context_place = context_place
         self._validator: Any = None
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
-        found = list(self._misfits(arguments))
+    async def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
+        try:
+            found = plain_misfits(self.input_schema, arguments)
+        except (NotPlain, RecursionError):
+            found = await in_thread(self._by_jsonschema, arguments, label="checking arguments")
         if found:
             raise Misfits(found)
         if isinstance(self._context_place, str):
             return [arguments], {self._context_place: context}
         return [arguments, context][: 1 if self._context_place is None else 2], {}
 
-    def _misfits(self, arguments: dict[str, Any]) -> Iterator[str]:
+    def _by_jsonschema(self, arguments: dict[str, Any]) -> list[str]:
+        """In a thread, since the first import takes seconds (see plain_checks.py)."""
+        from jsonschema import Draft202012Validator
+        from jsonschema.validators import validator_for
+
         if self._validator is None:
-            from jsonschema.validators import validator_for
-
-            cls = validator_for(self.input_schema, default=_draft())
-            self._validator = cls(self.input_schema, format_checker=cls.FORMAT_CHECKER)
-        yield from schema_sentences(self._validator, self.input_schema, arguments)
-
-
-def _draft() -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator
+            self._validator = validator_for(self.input_schema, default=Draft202012Validator)(self.input_schema)
+        return list(schema_sentences(self._validator, self.input_schema, arguments))

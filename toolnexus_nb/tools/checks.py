@@ -208,6 +208,6 @@ def _schema_sentence(error: Any, root: JSONSchema) -> Iterator[str]:
         "maxProperties",
         "uniqueItems",
     ):
-        yield f"{dotted(path)} does not fit: {error.message[:300]}"
+        yield f"{dotted(path)}: {error.message[:300]}"
         return
     yield wrong_value(path, here, error.instance, definitions)

@@ -135,7 +135,7 @@ class Tool:
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Bind and call, as `execute` does. Raises whatever the tool raises, Misfits if the arguments do not fit."""
-        positional, keywords = self._binder.bind(arguments, context)
+        positional, keywords = await self._binder.bind(arguments, context)
         return await self._runner.run(self, positional, keywords, context)
 
     def approval_needed(self, arguments: dict[str, Any]) -> str | None:

@@ -66,9 +66,11 @@ class Toolkit:
         return self._tools.get(name) or self._by_wire(name)
 
     def resolve(self, name: str) -> Tool | None:
-        """The tool a model means, or None: a wire name, which is all a model has seen, else a tool's own name; if
-        that finds
-        nothing, the same without the habits of some models (quirk G09)."""
+        """The tool a model means, or None.
+
+        A wire name comes first, since it is all a model has seen; then a tool's own name; then both without the habits
+        of some models (quirk G09).
+        """
         for tried in dict.fromkeys((name or "", without_model_habits(name or ""))):
             if (tool := self._by_wire(tried) or self._tools.get(tried)) is not None:
                 return tool
