@@ -169,6 +169,14 @@ def test_deciding_one_of_two_keeps_the_other_waiting(scripted: Any, wire: Any) -
         first.resume_sync("allow")
 
 
+def test_a_paused_question_goes_on_as_it_began(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse(calls=CALLS), wire.sse('{"value": 3}'))
+    chat = Chat(client, [delete, look])
+    paused = chat.ask_sync("how many?", returns=int, temperature=0.7)
+    assert paused.resume_sync("allow").value == 3
+    assert [body["temperature"] for body in model.bodies] == [0.7, 0.7]
+
+
 def test_a_decision_about_no_call_names_those_that_wait(scripted: Any, wire: Any) -> None:
     client, _ = scripted(wire.sse(calls=CALLS))
     with pytest.raises(ValueError, match="waiting: a"):

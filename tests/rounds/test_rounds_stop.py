@@ -187,6 +187,37 @@ def test_text_spoken_after_tools_ran_stays_in_the_conversation(scripted: Any, wi
     wire.valid(model.bodies[2]["messages"])
 
 
+@pytest.mark.parametrize("form", ["blocking", "awaited"])
+def test_stop_while_an_async_tool_blocks_the_loop(scripted: Any, wire: Any, call_soon: Later, form: str) -> None:
+    @tn.tool
+    async def blocks() -> str:
+        "T."
+        time.sleep(1.5)
+        return "done"
+
+    heard: list[Any] = []
+
+    class Listener:
+        def on_event(self, event: Any) -> None:
+            heard.append(event)
+
+    client, model = scripted(wire.sse(calls=[("a", "blocks", {})]), wire.sse("fine"))
+    chat = Chat(client, [blocks], handler=Listener())
+    if form == "blocking":
+        pressed: list[float] = []
+        call_soon(0.2, lambda: (pressed.append(time.monotonic()), press_stop()))
+        with pytest.raises(RunStopped):
+            chat.ask_sync("go")
+        seconds = time.monotonic() - pressed[0]
+    else:
+        _, seconds = asyncio.run(cancelled_after(0.2, chat.ask("go")))
+    assert seconds < 0.9  # two waits of grace, not the tool's time
+    assert chat.last is not None and (chat.last.status, chat.last.left_running) == ("stopped", ["blocks"])
+    assert isinstance(heard[-1], ev.RunFinished)
+    assert chat.ask_sync("again").text == "fine"
+    wire.valid(model.bodies[1]["messages"])
+
+
 def test_handlers_hear_of_the_end(scripted: Any, wire: Any) -> None:
     tools = Tools()
     client, _ = scripted(wire.sse(calls=tools.calls))

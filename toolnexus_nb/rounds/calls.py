@@ -127,12 +127,15 @@ class Caller:
             on_progress=self._progress(call.id),
         )
         self._contexts[id(call)] = context
+        self._run.running.add(call.name)
         try:
             async with asyncio.timeout(limit):
                 return await tool.execute(call.arguments, context)
         except TimeoutError:
             context.cancel()
             return ToolResult.error(f"{call.name} was stopped: it did not finish within {limit:g} s.")
+        finally:
+            self._run.running.discard(call.name)
 
     def _progress(self, call_id: str) -> Any:
         """Progress from any thread, as events of the run."""

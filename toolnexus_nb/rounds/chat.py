@@ -240,7 +240,15 @@ class Chat:
             chosen = {} if decisions is None else dict.fromkeys(waiting, decisions)
         for decision in chosen.values():
             verdict(decision)
-        return _Turn(earlier=earlier, decisions=chosen, handler=overrides.pop("handler", None), overrides=overrides)
+        before = earlier.turn if earlier.turn is not None else _Turn(overrides={})
+        handler = overrides.pop("handler", before.handler)
+        return _Turn(
+            earlier=earlier,
+            decisions=chosen,
+            wanted=before.wanted,
+            handler=handler,
+            overrides={**before.overrides, **overrides},
+        )
 
     async def _run_out(self, turn: _Turn, asker: Awaiting | Blocking) -> RunResult:
         async for _ in self._events(turn, asker):
@@ -258,17 +266,18 @@ class Chat:
             try:
                 async for event in events:
                     if isinstance(event, RunFinished):
-                        self._finish(delivery.run, start)
+                        self._finish(delivery.run, start, turn)
                     yield event
             except (asyncio.CancelledError, KeyboardInterrupt) as stop:
-                result = self._finish(delivery.run, start)
+                result = self._finish(delivery.run, start, turn)
                 if isinstance(stop, KeyboardInterrupt):
                     raise RunStopped(result, result.left_running) from None
                 raise mark_cancelled(stop, result) from None
             finally:
                 await events.aclose()
-                self._finish(delivery.run, start)
-            result = self._finish(delivery.run, start)
+                if delivery.run is not None:
+                    self._finish(delivery.run, start, turn)
+            result = self._finish(delivery.run, start, turn)
             if result.error is not None:
                 raise _with_result(result.error, result)
             if result.status == "stopped":  # from inside: a tool on the main thread was interrupted
@@ -320,12 +329,12 @@ class Chat:
                 break
         self.last.pending = []
 
-    def _finish(self, run: Run | None, start: int) -> RunResult:
+    def _finish(self, run: Run | None, start: int, turn: _Turn) -> RunResult:
         """Take over what the run left; the second time it only gives the result."""
         result = RunResult(status="stopped") if run is None else run.result
         if result.chat is self:
             return result
-        result.chat = self
+        result.chat, result.turn = self, turn
         self.last = result
         self.usage = self.usage + result.new_usage
         nothing_ran = not any(message.role == "tool" for message in result.messages)
@@ -370,6 +379,12 @@ class RunEvents:
         self._turn = turn
         self._events: AsyncGenerator[Event, None] | None = None
 
+    @property
+    def result(self) -> RunResult | None:
+        """The run's result, None until it is over."""
+        last = self._chat.last
+        return last if last is not None and last.turn is self._turn else None
+
     def _begin(self, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
         if self._events is not None:
             raise RuntimeError("these events were read already; ask again for new ones")
@@ -394,11 +409,6 @@ class RunEvents:
         """Stop the run if it still goes on."""
         if self._events is not None:
             await self._events.aclose()
-
-    @property
-    def result(self) -> RunResult | None:
-        """The run's result, None until it is over."""
-        return self._chat.last
 
 
 async def _step(events: AsyncGenerator[Event, None]) -> Event:

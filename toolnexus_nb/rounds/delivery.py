@@ -12,13 +12,14 @@ KeyboardInterrupt. Then the run is stopped, its last events are still delivered,
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar, cast
 
-from ..tools.background import block, hop, main_thread_open, ticking
+from ..tools.background import HAS_THREADS, block, hop, main_thread_open, on_background_loop, submit, ticking
 from .dispatch import Dispatcher
 from .engine import CLEAN_UP, HELD, Run
 from .events import Event, RunFinished
@@ -33,6 +34,10 @@ class Asker(Protocol):
 
     async def wait(self, make: Callable[[], Awaitable[T]]) -> T:
         """Wait for work of the background loop."""
+        ...
+
+    async def within(self, seconds: float, make: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        """Wait for work of the background loop, but no longer; None if that loop did not answer."""
         ...
 
     async def own(self, awaitable: Awaitable[T]) -> T:
@@ -56,6 +61,13 @@ class Awaiting:
     async def wait(self, make: Callable[[], Awaitable[T]]) -> T:
         return await hop(make)
 
+    async def within(self, seconds: float, make: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        if not HAS_THREADS or on_background_loop():
+            return await make()
+        work = asyncio.wrap_future(submit(make()))
+        await asyncio.wait([work], timeout=seconds)
+        return work.result() if work.done() else None
+
     async def own(self, awaitable: Awaitable[T]) -> T:
         return await ticking(awaitable)
 
@@ -77,6 +89,14 @@ class Blocking:
 
     async def wait(self, make: Callable[[], Awaitable[T]]) -> T:
         return block(make)
+
+    async def within(self, seconds: float, make: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        if not HAS_THREADS:
+            return block(make)
+        try:
+            return submit(make()).result(seconds)
+        except concurrent.futures.TimeoutError:
+            return None
 
     async def own(self, awaitable: Awaitable[T]) -> T:
         return block(lambda: awaitable)
@@ -197,9 +217,18 @@ class Delivery:
             finally:
                 asker.close()
                 if not ended and self.run is not None:
-                    for item in await asker.wait(self._stop):
-                        if not isinstance(item, _Question):
-                            await self._dispatcher.dispatch(item, asker.own)
+                    await self._stop_and_tell(self.run, asker)
+
+    async def _stop_and_tell(self, run: Run, asker: Awaiting | Blocking) -> None:
+        """Stop the run and deliver its last events; if its loop does not answer, end without them."""
+        items = await asker.within(3 * CLEAN_UP, self._stop)
+        told = items or []
+        if not any(isinstance(item, RunFinished) for item in told):
+            run.abandon()
+            told = [*told, RunFinished(run.round, run.result)]
+        for item in told:
+            if not isinstance(item, _Question):
+                await self._dispatcher.dispatch(item, asker.own)
 
     def _serve(self, question: _Question, asker: Awaiting | Blocking) -> None:
         """Call the function here; what it gives, or raises, goes back to the run."""

@@ -26,7 +26,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..openai.errors import APIError, ToolnexusError
@@ -36,7 +36,7 @@ from ..tools.background import left_running
 from ..tools.toolkit import Toolkit
 from .adapt import Writer
 from .approval import Approve, at_hand
-from .calls import Caller, Outcome
+from .calls import CANCELLED, Caller, Outcome
 from .client import Client
 from .events import (
     ApprovalAsked,
@@ -149,6 +149,8 @@ class Run:
         self._started = time.monotonic()
         self._reader: Reader | None = None
         self._threads_before: list[str] = []
+        self.running: set[str] = set()
+        """Names of the tools that run just now."""
 
     # --- the pipe -----------------------------------------------------------------------------------------------------
 
@@ -195,6 +197,22 @@ class Run:
         if not self._stopping and self._story is not None and not self._story.done():
             self._stopping = True
             self._story.cancel()
+
+    def abandon(self) -> None:
+        """Take what there is of a run whose loop does not answer, since an async tool blocks it; from any thread.
+
+        The story goes on into nothing as soon as its loop is free, and ends there.
+        """
+        messages = self.messages[self._own_from :]
+        for at in range(len(messages) - 1, -1, -1):
+            if messages[at].role == "assistant":
+                answered = {message.tool_call_id for message in messages[at + 1 :]}
+                open_calls = [call for call in messages[at].tool_calls if call.id not in answered]
+                messages += [Message.tool(call.id, CANCELLED) for call in open_calls]
+                break
+        self.result = replace(
+            self.result, messages=messages, status="stopped", rounds=self.round, left_running=sorted(self.running)
+        )
 
     async def _end(self) -> None:
         """After the last event, or when the reader went away: nothing of the run goes on."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..openai.json_text import clean_text
 from ..openai.types import Delta, Message, Usage, content_text
 from .events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
 
@@ -34,11 +35,11 @@ class Reader:
 
     @property
     def text(self) -> str:
-        return "".join(self._texts)
+        return clean_text("".join(self._texts))
 
     @property
     def reasoning(self) -> str:
-        return "".join(self._thoughts)
+        return clean_text("".join(self._thoughts))
 
     async def read(self, client: Client, body: dict[str, Any], on_retry: OnRetry) -> Answer:
         """Send `body` and read its answer to the end; the connection is given back whatever happens."""
@@ -69,9 +70,9 @@ class Reader:
     def _delta(self, delta: Delta | Message) -> None:
         if thought := delta.reasoning_text:
             self._thoughts.append(thought)
-            self.write(ReasoningDelta(self.round, thought))
+            self.write(ReasoningDelta(self.round, clean_text(thought)))
         if text := content_text(delta.content):
             self._texts.append(text)
-            self.write(TextDelta(self.round, text))
+            self.write(TextDelta(self.round, clean_text(text)))
         if delta.refusal:
             self.write(RefusalDelta(self.round, delta.refusal))

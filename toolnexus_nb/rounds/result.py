@@ -38,7 +38,7 @@ class Pending:
     reason: str
 
 
-@dataclass
+@dataclass(repr=False)
 class RunResult:
     """One run of rounds.
 
@@ -70,13 +70,15 @@ class RunResult:
     model: str = ""
     usages: list[Usage] = field(default_factory=list)
     """Usage of each round, in order."""
-    usages_before: int = field(default=0, repr=False)
+    usages_before: int = field(default=0)
     left_running: list[str] = field(default_factory=list)
     """Labels of tools that were still running in threads when the run had to go on without them."""
     seconds: float = 0.0
     error: BaseException | None = None
-    exchanges: list[Exchange] = field(default_factory=list, repr=False)
-    chat: Chat | None = field(default=None, repr=False, compare=False)
+    exchanges: list[Exchange] = field(default_factory=list)
+    chat: Chat | None = field(default=None, compare=False)
+    turn: Any = field(default=None, compare=False)
+    """The question as the chat keeps it, so that a paused run goes on as it began."""
 
     @property
     def tool_calls(self) -> list[ToolCall]:
@@ -114,6 +116,11 @@ class RunResult:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        calls = f", {len(self.calls)} call{'s' if len(self.calls) != 1 else ''}" if self.calls else ""
+        failed = f": {self.error}" if self.error is not None else ""
+        return f"<RunResult {self.status}{calls}{failed} {self.text!r}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("RunResult(...)" if cycle else self.summary())
