@@ -95,7 +95,7 @@ class ServerSpec:
         """
         if self.command:
             words = (_shown_program(self.command[0]), *map(_shown_path, self.command[1:]))
-            return " ".join(word if word.startswith("~") and " " not in word else shlex.quote(word) for word in words)
+            return " ".join(map(_quoted, words))
         return re.sub(r"//[^/@]*@", "//", self.url) or f"{type(self.server).__name__} in this process"
 
     def child_environment(self) -> dict[str, str]:
@@ -105,6 +105,13 @@ class ServerSpec:
         """
         own = {key: os.environ[key] for key in _INHERITED if not os.environ.get(key, "()").startswith("()")}
         return own | dict(self.env)
+
+
+def _quoted(word: str) -> str:
+    """A word as one would type it in a shell; `shlex.quote` is unreadable for a word with a quotation mark in it."""
+    if word.startswith("~") and not re.search(r"[^\w~./-]", word):
+        return word
+    return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
 
 
 def _shown_program(program: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,12 +33,13 @@ def awkward() -> list[str]:
 
 @pytest.fixture
 def kit() -> Iterator[Toolkit]:
-    """A toolkit; afterwards it is closed, and no process of this test may be left."""
+    """A toolkit; afterwards it is closed, and no process of this test and no thread that waits for one is left."""
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     toolkit = Toolkit()
     yield toolkit
     toolkit.close_sync()
     assert not [child for child in living_children() if child.pid not in before]
+    assert wait_until(lambda: not [thread for thread in threading.enumerate() if "waitpid" in thread.name])
 
 
 def living_children() -> list[psutil.Process]:

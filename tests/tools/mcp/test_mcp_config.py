@@ -156,6 +156,7 @@ def test_a_command_may_be_written_as_in_a_shell():
 def test_what_people_are_shown_holds_no_path_of_this_machine():
     shown = make_spec("s", command=[sys.executable, str(Path.home() / "server.py"), "--x"]).target
     assert shown == "python ~/server.py --x"
+    assert make_spec("s", command=["x", "-c", "print('hi')", "a b"]).target == "x -c \"print('hi')\" 'a b'"
     assert make_spec("s", command=[str(Path(sys.executable).parent / "mcp-server-time")]).target == "mcp-server-time"
 
 
