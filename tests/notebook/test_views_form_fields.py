@@ -9,7 +9,8 @@ import ipywidgets as widgets
 import pytest
 from ipywidgets.widgets.widget import _instances as _open_widgets
 
-from toolnexus_nb.notebook.form_fields import FieldErrors, JsonField, ListField, ObjectField, OptionalField, make_field
+from toolnexus_nb.notebook.form_fields import FieldErrors, JsonField
+from toolnexus_nb.notebook.form_groups import ListField, ObjectField, OptionalField, make_field
 from toolnexus_nb.notebook.live_view import close_all
 
 

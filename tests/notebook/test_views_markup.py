@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from html.parser import HTMLParser
 
 import pytest
@@ -127,7 +128,21 @@ def test_what_can_not_be_shown_is_made_visible() -> None:
 
 def test_json_is_what_is_copied() -> None:
     html = markup.json_block({"a": ['he said ": "', 1.5, None], "ключ": "<b>"})
-    assert Reader(html).text == markup.json_text({"a": ['he said ": "', 1.5, None], "ключ": "<b>"})
+    assert json.loads(Reader(html).text) == {"a": ['he said ": "', 1.5, None], "ключ": "<b>"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": ["x", "y"], "b": [1, [2, 3], {"c": []}], "d": ["[\n 1,\n 2]", "a,\n b"]},
+        [["long " * 30, "list"], ["[", "]", "{", "}", ",", '"']],
+        [],
+        {"": [None, True, 1e9]},
+    ],
+)
+def test_short_lists_stand_on_one_line_and_json_stays_the_same(value: object) -> None:
+    assert json.loads(markup.readable_json(value)) == value
+    assert '["x", "y"]' in markup.readable_json({"a": ["x", "y"]})
 
 
 def test_json_text_survives_what_has_no_json_form() -> None:

@@ -174,6 +174,19 @@ def json_text(value: Any, indent: int | None = 2) -> str:
         return str(value)
 
 
+_SHORT_LIST = re.compile(r"\[\n\s+((?:[^\[\]{}\n]+,\n\s+)*[^\[\]{}\n]+)\n\s*\]")
+
+
+def readable_json(value: Any) -> str:
+    """JSON with a line for each key, but short lists of plain values on one line."""
+
+    def joined(found: re.Match[str]) -> str:
+        line = "[" + re.sub(r",\n\s+", ", ", found[1]) + "]"
+        return line if len(line) <= 80 else found[0]
+
+    return _SHORT_LIST.sub(joined, json_text(value))  # a line break in JSON is never inside a text
+
+
 _KEY = re.compile(r'("(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"')
 
 
@@ -189,7 +202,7 @@ def _coloured_json(text: str) -> str:
 
 def json_block(value: Any, most: int = MOST_TEXT, copy: str | None = None) -> str:
     """JSON to read and to copy: plain text in a `pre`, marked up only by spans."""
-    text = json_text(value)
+    text = readable_json(value)
     if len(text) > most:
         return pre(text, "tnx-json", most, copy)
     return raw_pre(_coloured_json(text), "tnx-json", copy)

@@ -240,22 +240,23 @@ def chunks_html(chunks: Sequence[tuple[float, bytes]]) -> str:
     """The bytes as they came, with their times. A character cut between two chunks is shown with the second."""
     if not chunks:
         return tag("p", hint("no bytes came back"))
-    texts = list(zip((at for at, _ in chunks), (len(data) for _, data in chunks), _decoded(chunks), strict=True))
-    shown = texts if len(texts) <= MOST_CHUNKS else [*texts[: MOST_CHUNKS // 2], *texts[-MOST_CHUNKS // 2 :]]
-    room = max(200, MOST_BODY // len(shown))
-    rows = [
-        (esc(duration(at)), esc(size(length)), pre(text.rstrip("\n") or "(line break)", most=room))
-        for at, length, text in shown
-    ]
-    left_out = len(texts) - len(shown)
-    if left_out:
-        rows.insert(MOST_CHUNKS // 2, ("…", "", hint(f"{counted(left_out, 'chunk')} left out here")))
+    first, last = chunks, chunks[:0]
+    if len(chunks) > MOST_CHUNKS:
+        first, last = chunks[: MOST_CHUNKS // 2], chunks[-MOST_CHUNKS // 2 :]
+    room = max(200, MOST_BODY // (len(first) + len(last)))
+    rows = _chunk_rows(first, room)
+    if last:
+        missing = counted(len(chunks) - len(first) - len(last), "chunk")
+        rows += [("…", "", hint(f"{missing} left out here")), *_chunk_rows(last, room)]
     return table(("after", "size", "bytes as text"), rows, cls="tnx-chunks")
 
 
-def _decoded(chunks: Sequence[tuple[float, bytes]]) -> list[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    return [decoder.decode(data) for _, data in chunks]
+def _chunk_rows(chunks: Sequence[tuple[float, bytes]], room: int) -> list[tuple[str, str, str]]:
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    return [
+        (esc(duration(at)), esc(size(len(data))), pre(decode(data).rstrip("\n") or "(line break)", most=room))
+        for at, data in chunks
+    ]
 
 
 # --- text -------------------------------------------------------------------------------------------------------------

@@ -24,9 +24,13 @@ class WireView(LiveView):
         wire = getattr(exchanges, "wire", None)
         self.exchanges: list[Exchange] = list(wire() if callable(wire) else exchanges or ())
         self.label = label or str(getattr(exchanges, "model", "") or "")
+        self._steps: list[Step] | None = None
 
     def steps(self) -> list[Step]:
-        return steps(self.exchanges)
+        """The story of the exchanges; read once when all of them have ended, since a long answer takes a while."""
+        if self._steps is None or any(one.ended is None for one in self.exchanges):
+            self._steps = steps(self.exchanges)
+        return self._steps
 
     def only(self, rounds: Iterable[int]) -> WireView:
         """The view of some rounds. What is marked as new stays new against the request before it in this view."""
