@@ -17,7 +17,7 @@ from .values import IMPOSSIBLE, Candidate
 from .words import text_words
 
 _MONEY = frozenset(
-    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid".split()  # noqa: E501
+    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid bill total spend".split()  # noqa: E501
 )
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
 _PLURALS = frozenset("dice people children men women mice".split())
@@ -72,7 +72,7 @@ def _numbers(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[C
         elif unit in ("dollar", "euro", "pound_sterling", "yen"):
             score += 1.0 if _MONEY & set(parameter.words) else -0.4
         elif unit == "percent":
-            score += 1.0 if _RATES & set(parameter.words) else -0.4
+            score += 1.0 if _RATES & set(parameter.words) else -1.0
         elif unit == "ordinal":
             score -= 0.4
         elif unit and parameter.units:

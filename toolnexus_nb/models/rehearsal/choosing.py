@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from .cues import VALUES
 from .filling import Filled, fill
-from .lexicon import OPENERS, STOP
+from .lexicon import OPENERS, STOP, VERBS
 from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
 
 _GENERAL_VERBS = frozenset("get find calculate compute determine show create generate".split())
 _BEING = frozenset("is was are were be it's will would does did going".split())
+_SEEKS = frozenset("search find lookup query google".split())
+_SEARCHES = _SEEKS | frozenset("web internet wikipedia wiki online bing duckduckgo look up".split())
+_ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
 THRESHOLD = 0.5
@@ -76,10 +79,12 @@ def match(offer: Offer, reading: Reading) -> Match:
         + 0.1 * covered
         + 0.12 * evidence
         + 0.3 * sure
-        + (0.1 if telling else 0.0)
+        + (0.15 if telling else 0.0)
         - 0.1 * idle
     )
-    score += 0.1 * _same_verb(offer, reading)
+    score += 0.1 * _same_verb(offer, reading) + 0.25 * _general_search(filled, reading)
+    if _foreign_verb(filled, reading):
+        score -= 0.35
     if _called_by_name(offer, reading):
         heard.append(offer.name)
         score += 0.3
@@ -109,6 +114,30 @@ def _same_verb(offer: Offer, reading: Reading) -> bool:
     return bool(offer.name_words) and verb == stem(offer.name_words[0]) and offer.name_words[0] not in _GENERAL_VERBS
 
 
+def _general_search(filled: Filled, reading: Reading) -> bool:
+    """Whether a tool that searches everything is asked to search: "find articles about jazz", "look up the Nile"."""
+    words = set(filled.offer.name_words)
+    return (
+        words <= _SEARCHES
+        and bool(words & _SEEKS)
+        and bool(reading.lower_words & (_SEEKS | {"look", "google"}))
+        and not filled.missing
+    )
+
+
+def _foreign_verb(filled: Filled, reading: Reading) -> bool:
+    """Whether the prompt opens with a word of its own that the tool knows nothing of: "drop the table" is no
+    listing."""
+    for at, token in enumerate(reading.tokens[:6]):
+        if token.kind != "word":
+            return False
+        if worth(token.lower) >= 1:
+            return at not in filled.used and token.lower in VERBS and _explains(token.stem, filled.offer) < 0.6
+        if token.lower in _ASKING:
+            return False
+    return False
+
+
 def _called_by_name(offer: Offer, reading: Reading) -> bool:
     """Whether the prompt says the tool's very name: "use get_weather", "call f with 3"."""
     name = re.escape(offer.name)
@@ -118,11 +147,12 @@ def _called_by_name(offer: Offer, reading: Reading) -> bool:
 
 
 def _telling(filled: Filled, reading: Reading) -> list[str]:
-    """Values of a kind that few tools take: a language, a currency, an address, a path, a unit."""
+    """Values of a kind that few tools take: one of its own choices, a language, a currency, an address, a path, a
+    unit."""
     return [
         reading.tokens[min(source)].text
         for parameter in filled.offer.required
-        if parameter.role in _TELLING
+        if (parameter.role in _TELLING or parameter.choices)
         and filled.scores.get(parameter.name, 0.0) >= 2
         and (source := filled.sources.get(parameter.name))
     ]

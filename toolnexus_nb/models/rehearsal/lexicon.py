@@ -50,6 +50,14 @@ OPENERS = frozenset(
     today tomorrow monday tuesday wednesday thursday friday saturday sunday average mean median""".split()
 )
 
+# Verbs that mean one thing only; where a prompt opens with one, the tool must know it.
+VERBS = frozenset(
+    """drop destroy kill erase wipe format shut restart reboot lock unlock paint cook bake dance sing jump fix repair hack
+    compress archive upload download deploy install uninstall encrypt decrypt summarize rewrite refactor debug delete remove
+    rename move copy buy sell pay transfer hire fire marry vote draw knit wash clean vacuum iron halve triple double cube
+    approve reject block mute ban follow unfollow subscribe translate cancel insert""".split()
+)
+
 # Nearly the same, in a request. The first word names the group.
 GROUPS: tuple[str, ...] = (
     "weather forecast rain raining rainy snow snowing sunny sun cloudy wind windy temperature umbrella coat jacket outside"
@@ -226,7 +234,8 @@ GROUPS: tuple[str, ...] = (
     "integral integrate integration antiderivative",
     "simulate simulation model",
     "predict prediction forecast project projection future",
-    "compare comparison versus difference between",
+    "compare comparison versus difference between larger smaller bigger",
+    "define definition meaning dictionary",
     "growth grow increase compound",
     "energy power electricity",
     "force newton physics",
@@ -252,6 +261,9 @@ GROUPS: tuple[str, ...] = (
 
 # Words that are kin to the first, but not to one another: football is a sport, and no tennis.
 HUBS: tuple[str, ...] = (
+    "arithmetic plus minus times multiplied divided power",
+    "calculator plus minus times multiplied divided power",
+    "math plus minus times multiplied divided power",
     "language spanish french german english italian japanese chinese portuguese korean",
     "sport football basketball soccer baseball tennis cricket hockey",
     "currency usd eur dollar euro pound yen gbp jpy",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .cues import VALUES
-from .lexicon import OPENERS, POINTING, PREPOSITIONS, STOP
+from .lexicon import OPENERS, POINTING, PREPOSITIONS, STOP, VERBS
 from .offers import Offer, Parameter
 from .reading import Reading, Token
 from .values import Candidate
@@ -60,7 +60,7 @@ def leftovers(parameter: Parameter, offer: Offer, reading: Reading, used: frozen
 
     A text or a query may be long; anything else is one phrase, and the one the tool itself does not speak of.
     """
-    whole = parameter.role in _WHOLE
+    whole = parameter.role in _WHOLE or parameter.kind == "array"
     found: list[tuple[float, int, int]] = []
     begin = 0
     for at in range(len(reading.tokens) + 1):
@@ -85,7 +85,7 @@ def _asks(token: Token, offer: Offer) -> bool:
     """Whether a word only asks for the tool: "search", "please", "the weather"."""
     if token.kind in VALUES:
         return False
-    if token.lower in STOP or token.lower in OPENERS:
+    if token.lower in STOP | OPENERS:
         return True
     return best_kin(token.stem, offer.name_stems) >= 0.7
 
@@ -96,6 +96,8 @@ def _long(
     """The text inside tokens begin..end: from the first word that says something, cut at "under", "until"."""
     tokens = reading.tokens
     start = begin
+    if start < end and tokens[start].lower in VERBS:
+        start += 1
     while start < end and _leads_in(tokens, start, begin, offer, parameter):
         start += 1
     stop = next((at for at in range(start + 1, end) if tokens[at].lower in _ENDS), end)
@@ -149,14 +151,12 @@ def _phrases(
         if at < end and tokens[at].lower not in _BORDERS:
             continue
         first, last = start, at
-        while first < last and (
-            tokens[first].lower in STOP or tokens[first].lower in OPENERS or _names_it(tokens[first], parameter)
-        ):
+        while first < last and (tokens[first].lower in STOP | OPENERS | VERBS or _names_it(tokens[first], parameter)):
             first += 1
         while last > first and (tokens[last - 1].kind == "mark" or tokens[last - 1].lower in STOP):
             last -= 1
         if any(not _told(token, offer) for token in tokens[first:last]):
-            while _told(tokens[last - 1], offer):
+            while _told(tokens[last - 1], offer) or (last - first > 1 and _names_it(tokens[last - 1], parameter)):
                 last -= 1  # "sushi restaurants" for a tool that finds restaurants: sushi
             while _told(tokens[first], offer):
                 first += 1

@@ -21,6 +21,10 @@ _COUNTED = frozenset(("person", "percent", "dollar", "euro", "yen", "rupee", "wo
 _LANDMARKS = frozenset(
     "rainforest airport park river island university street district valley beach station mountain lake desert coast".split()  # noqa: E501
 )
+_SUM = re.compile(
+    r"(?<![\w.])[-(]*\d[\d.,]*\)*%?(?:\s*(?:[-+*/×÷^%]|\*\*|of|x|plus|minus|times|divided by)\s*[-(]*\d[\d.,]*\)*%?)+"
+)
+"""A sum written out: "12 * (3 + 4)", "15% of 80"."""
 _MATH = re.compile(
     r"[-+]?(?:\d+(?:\.\d+)?\s*\*?\s*)?[a-z](?:\s*(?:\^|\*\*)\s*\d+)?(?:\s*[-+*/=]\s*(?:\d+(?:\.\d+)?)?\s*\*?\s*(?:[a-z](?![a-z]))?(?:\s*(?:\^|\*\*)\s*\d+)?)*"
 )
@@ -256,7 +260,7 @@ def _mathematics(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
     if not said:
         return
     begin = reading.tokens[0].start if reading.tokens else 0
-    for found in _MATH.finditer(said.lower()):
+    for found in (*_MATH.finditer(said.lower()), *_SUM.finditer(said)):
         text = said[found.start() : found.end()].strip()
         if len(text) < 3 or not re.search(r"[-+*/^=]", text):
             continue

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .lexicon import GROUPS, HUBS, STOP, WEAK
+from .lexicon import GROUPS, HUBS, NUMBER_WORDS, STOP, WEAK
 
 _SUFFIXES = (
     ("ization", ""), ("isation", ""), ("ational", ""), ("ations", ""), ("ation", ""), ("ators", ""), ("ator", ""), ("ating", ""),
@@ -61,7 +61,7 @@ for _number, _group in enumerate([*GROUPS, *_PAIRS]):
 
 def worth(word: str) -> float:
     """How much a word says about what is wanted: 0 (stop word), 0.25 (fits every tool), 1."""
-    if word.lower() in _STOP_STEMS or len(word) < 2:
+    if word.lower() in _STOP_STEMS or word.lower() in NUMBER_WORDS or len(word) < 2:
         return 0.0
     return 0.25 if stem(word) in _WEAK_STEMS else 1.0
 
