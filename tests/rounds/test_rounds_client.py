@@ -411,3 +411,13 @@ def test_a_server_that_stays_silent_after_done_is_not_waited_for(endpoint: Any, 
     started = time.monotonic()
     assert text_of(Client(endpoint.url, "m")) == "hi"
     assert time.monotonic() - started < 0.5
+
+
+@pytest.mark.parametrize("key", ["sk-abc…defghij", "sk-abcdefgh\nijklmn"])
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(SetupError, match="copied whole") as caught:
+        Client("http://h/v1", "m", key)
+    assert "sk-abc" not in str(caught.value)
+    with pytest.raises(SetupError, match="x-api-key"):
+        Client("http://h/v1", "m", headers={"x-api-key": key})
+    assert Client("http://h/v1", "m", " sk-abcdefgh \n").secrets == ("sk-abcdefgh",)

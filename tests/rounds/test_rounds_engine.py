@@ -437,6 +437,34 @@ def test_run_rounds_needs_no_chat_and_hands_back_the_callers_calls(scripted: Any
     assert [tool["function"]["name"] for tool in model.bodies[0]["tools"]] == ["echo", "theirs"]
 
 
+def test_the_callers_tools_are_offered_in_the_last_round_too(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse(calls=[("b", "theirs", {"x": 1})]))
+    theirs = {"type": "function", "function": {"name": "theirs", "parameters": {"type": "object", "properties": {}}}}
+
+    async def collect() -> list[Any]:
+        rounds = run_rounds(client, tn.Toolkit([echo]), [Message.user("go")], caller_tools=[theirs], max_rounds=1)
+        return [event async for event in rounds]
+
+    result = asyncio.run(collect())[-1].result
+    assert (result.status, [call.name for call in result.caller_calls]) == ("done", ["theirs"])
+    assert [tool["function"]["name"] for tool in model.bodies[0]["tools"]] == ["theirs"]
+
+
+def test_an_approve_that_is_cancelled_does_not_hang_the_run(scripted: Any, wire: Any) -> None:
+    @tn.tool(needs_approval=True)
+    def careful() -> str:
+        "T."
+        return "ran"
+
+    async def gone(call: Any) -> str:
+        raise asyncio.CancelledError
+
+    client, model = scripted(wire.sse(calls=[("a", "careful", {})]), wire.sse("ok"))
+    result = asyncio.run(asyncio.wait_for(Chat(client, [careful], approve=gone).ask("go"), 5))
+    assert [record.state for record in result.calls] == ["cancelled"]
+    wire.valid(model.bodies[1]["messages"])
+
+
 def test_closing_run_rounds_stops_everything(scripted: Any, wire: Any) -> None:
     client, model = scripted([wire.chunk({"content": "x"}), "hang"])
 

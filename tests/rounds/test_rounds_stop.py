@@ -132,17 +132,27 @@ def test_stop_while_the_model_speaks_closes_its_connection(
     endpoint.acts = [[wire.chunk({"content": "once upon"}), "hang"], wire.sse("fine")]
     chat = Chat(Client(endpoint.url, "m"))
 
+    spoke = threading.Event()
+
     class Presser:
         def on_event(self, event: Any) -> None:
             if isinstance(event, ev.TextDelta):
-                call_soon(0.1, press_stop)
+                spoke.set()
+                if form == "blocking":
+                    call_soon(0.1, press_stop)
+
+    async def awaited() -> tuple[BaseException, float]:
+        task = asyncio.ensure_future(chat.ask("go", handler=Presser()))
+        while not spoke.is_set():
+            await asyncio.sleep(0.01)
+        return await cancelled_after(0, task)
 
     if form == "blocking":
         with pytest.raises(RunStopped) as caught:
             chat.ask_sync("go", handler=Presser())
         error: Any = caught.value
     else:
-        error, seconds = asyncio.run(cancelled_after(0.3, chat.ask("go")))
+        error, seconds = asyncio.run(awaited())
         assert seconds < PROMPT
     stopped = time.monotonic()
     assert error.result.text == "once upon"

@@ -68,8 +68,11 @@ class Client:
         environment = transport is None and self._url == tidy_base_url(own)
         self.profile = profile or profile_for(self._url)
         self.model = model or (os.environ.get("OPENAI_MODEL", "") if environment else "")
-        self._key = Secret(_key_for(self.profile, environment) if api_key is None else api_key)
+        self._key = Secret((_key_for(self.profile, environment) if api_key is None else api_key).strip())
         self._headers = Headers(headers)
+        for name, value in (("api_key", self._key.reveal()), *self._headers.items()):
+            if not (value.isascii() and value.isprintable()):
+                raise SetupError(f"{name} holds a character that cannot be sent in a header: was it copied whole?")
         self.timeout = Timeout.of(timeout)
         self.retries = max(0, retries)
         self.extra_body = dict(extra_body or {})
@@ -290,6 +293,7 @@ class Client:
                 if head.seen:
                     raise
                 error.endpoint = error.endpoint or self.place
+                error.hide(self.secrets)
                 body = await self._again(error, body, attempt, on_retry)
             finally:
                 await cast(Any, source).aclose()
@@ -313,6 +317,7 @@ class Client:
                 raw = await self._read(response)
                 return parse_response(raw, response.status, response.headers, endpoint=self.place, secrets=self.secrets)
             except APIError as error:
+                error.hide(self.secrets)
                 body = await self._again(error, body, attempt, on_retry)
             attempt += 1
 

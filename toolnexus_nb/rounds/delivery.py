@@ -244,12 +244,12 @@ class Delivery:
         async def finish(awaitable: Awaitable[Any]) -> None:
             try:
                 self._reply(question, await awaitable)
-            except Exception as error:
-                self._reply(question, error=error)
+            except (Exception, asyncio.CancelledError) as error:
+                self._reply(question, error=error)  # also when it was cancelled: the run must not wait for ever
 
         asker.start(value, finish)
 
-    def _reply(self, question: _Question, value: Any = None, error: Exception | None = None) -> None:
+    def _reply(self, question: _Question, value: Any = None, error: BaseException | None = None) -> None:
         assert self._loop is not None
 
         def settle() -> None:

@@ -267,11 +267,17 @@ class Run:
                 self._incomplete(*cut)
                 return False
             return wanted is not None and self._complain(wanted)
-        if self.round == self._last_round and not (wanted is not None and wanted.is_answer(calls)):
+        if self.round == self._last_round and not self._may_run_last(calls):
             self._refuse_calls(message)
             self._incomplete("max_rounds", self._too_many_rounds())
             return False
         return await self._run_calls(message, calls)
+
+    def _may_run_last(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether calls of the last round cost no further round: the wanted answer, or calls of the caller's own."""
+        theirs = {tool["function"]["name"] for tool in self.options.caller_tools}
+        wanted = self.options.wanted
+        return (wanted is not None and wanted.is_answer(calls)) or all(call.name in theirs for call in calls)
 
     def _complain(self, wanted: Wanted) -> bool:
         """Read an answer of a wanted shape; one that does not fit is asked for again, once."""
@@ -343,7 +349,10 @@ class Run:
         if self.round > 1 and choice not in (None, "auto", "none"):
             params["tool_choice"] = "auto"  # a model that is forced again and again never answers (J03)
         if self.round == self._last_round and tools:
-            params["tool_choice"] = "none"
+            if self.options.caller_tools:
+                tools = list(self.options.caller_tools)
+            else:
+                params["tool_choice"] = "none"
         if self.options.wanted is not None:
             tools = self.options.wanted.ask_for(params, tools, self.client.profile)
         # A hook may change what it is given, so it is never given what other requests share.

@@ -60,7 +60,10 @@ class HttpTransport:
         return await self._pool.send(outgoing, stream=True)
 
     def _open_pool(self) -> httpx.AsyncClient:
-        import httpx
+        try:
+            import httpx
+        except ImportError:
+            raise SetupError("HTTP needs httpx, which is not here (in a browser): connect rehearsal instead") from None
 
         # A proxy of the environment is for the world outside: a server on this machine is asked directly.
         around: Mapping[str, None] = {f"all://{host}": None for host in _LOOPBACK}
