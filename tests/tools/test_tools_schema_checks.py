@@ -45,7 +45,7 @@ PLAIN = st.deferred(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schema=PLAIN, value=VALUES)
 def test_the_plain_checks_and_jsonschema_agree(schema, value):
     root = {"type": "object", "properties": {"v": schema}}
@@ -105,7 +105,7 @@ def test_each_misfit_is_a_sentence(schema, arguments, sentence):
 def test_everyday_schemas_need_no_jsonschema():
     program = (
         "import sys, toolnexus_nb as tn\n"
-        "schema = {'type': 'object', 'properties': {'city': {'type': 'string', 'maxLength': 9}}, 'required': ['city']}\n"
+        "schema = {'type': 'object', 'properties': {'city': {'type': 'string'}}, 'required': ['city']}\n"
         "tool = tn.native_tool('f', '', schema, lambda args: 1)\n"
         "assert tool.execute_sync({'city': 'x'}).output == '1'\n"
         "assert tool.execute_sync({'city': 1}).is_error\n"

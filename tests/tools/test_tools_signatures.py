@@ -12,6 +12,7 @@ import decimal
 import enum
 import functools
 import json
+import linecache
 import pathlib
 import sys
 import types
@@ -390,6 +391,41 @@ def test_classes_of_every_kind_are_objects_and_arrive_as_themselves():
     )
 
 
+@dataclasses.dataclass
+class Room:
+    """A room."""
+
+    width: float  # in metres
+    height: float
+    """in metres, too"""
+    plain: int = 0  # type: ignore[assignment]
+
+
+def test_comments_and_strings_beside_fields_are_their_texts():
+    def f(room: Room) -> Any: ...
+
+    fields = properties_of(f)["room"]["properties"]
+    assert {key: value.get("description") for key, value in fields.items()} == {
+        "width": "in metres",
+        "height": "in metres, too",
+        "plain": None,
+    }
+
+
+def test_comments_beside_fields_of_a_notebook_class_are_found(monkeypatch):
+    import __main__
+
+    source = (
+        "@dataclasses.dataclass\nclass CellRoom:\n    width: float  # in metres\n\ndef measure(room: CellRoom): ...\n"
+    )
+    file = "/tmp/ipykernel_1/2.py"
+    monkeypatch.setitem(linecache.cache, file, (len(source), None, source.splitlines(True), file))
+    monkeypatch.delattr(__main__, "__file__", raising=False)
+    names = {"__name__": "__main__", "dataclasses": dataclasses}
+    exec(compile(source, file, "exec", dont_inherit=True), names)
+    assert properties_of(names["measure"])["room"]["properties"]["width"]["description"] == "in metres"
+
+
 def test_titles_and_definitions_appear_only_where_they_must():
     def f(point: Point, other: Point, color: Color = Color.RED) -> Any: ...
 
@@ -559,6 +595,13 @@ def test_an_unpacked_typed_dict_gives_its_keys():
     assert schema_of(f)["required"] == ["name"]
     assert call(f, name="a") == {"name": "a"}
     assert "there is no parameter" in tn.tool(f).execute_sync({"name": "a", "zip": 1}).output
+
+
+def test_an_unpacked_typed_dict_beside_positional_only_parameters():
+    def f(a: int, /, **options: Unpack[Person]) -> Any:
+        return a, options
+
+    assert call(f, a=1, name="n") == (1, {"name": "n"})
 
 
 def test_positional_only_and_keyword_only_parameters_are_passed_as_python_demands():

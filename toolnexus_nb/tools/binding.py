@@ -138,7 +138,8 @@ class SignatureBinder:
     def _arranged(self, values: dict[str, Any], rest: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Positional where Python demands it: positional-only parameters, and all before a filled `*args`."""
         positional: list[Any] = []
-        keywords: dict[str, Any] = dict(rest)
+        known = {name for name, _ in self.reading.order}
+        keywords = {**rest, **{name: value for name, value in values.items() if name not in known}}  # **kw: Unpack[...]
         star_filled = any(kind is VAR_POSITIONAL and values.get(name) for name, kind in self.reading.order)
         demanded = [
             kind is POSITIONAL_ONLY or (kind is POSITIONAL_OR_KEYWORD and star_filled) for _, kind in self.reading.order

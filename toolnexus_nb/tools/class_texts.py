@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
+import linecache
+import re
+import sys
 import textwrap
 import typing
 from collections.abc import Iterator
 from typing import Any
 
 from .annotations import field_types
+from .comments import FOR_PROGRAMS
 from .docstrings import read_docstring
 from .signature import annotated_text, raw_docstring
 
@@ -37,18 +42,47 @@ def _annotated(cls: Any) -> Iterator[tuple[str, str]]:
 
 def _beside(cls: Any) -> Iterator[tuple[str, str]]:
     """Attribute docstrings, and comments on a field's line. Nothing when the source is not to be had."""
+    lines = _source_lines(cls)
     try:
-        source = textwrap.dedent(inspect.getsource(cls))
-        body = typing.cast(ast.ClassDef, ast.parse(source).body[0]).body
-    except (OSError, TypeError, SyntaxError, IndexError, AttributeError):
+        body = typing.cast(ast.ClassDef, ast.parse("\n".join(lines)).body[0]).body
+    except (SyntaxError, IndexError, AttributeError):
         return
-    lines = source.splitlines()
     for statement, following in zip(body, [*body[1:], None], strict=True):
         if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
             continue
         behind = lines[(statement.end_lineno or 1) - 1][statement.end_col_offset or 0 :].strip()
-        if behind.startswith("#") and not behind.startswith(("# noqa", "# type:")):
+        if behind.startswith("#") and not FOR_PROGRAMS.match(behind):
             yield statement.target.id, behind.lstrip("#: ").strip()
         match following:
             case ast.Expr(value=ast.Constant(value=str() as text)):
                 yield statement.target.id, inspect.cleandoc(text)
+
+
+def _source_lines(cls: Any) -> list[str]:
+    """The lines of a class's definition, or []: from its module's file, or the latest notebook cell that defines it.
+
+    inspect.getsource does not find classes of cells before Python 3.13, and parses whole files.
+    """
+    header = re.compile(rf"^([ \t]*)class {re.escape(getattr(cls, '__name__', ''))}\b")
+    for lines in _files_of(cls):
+        start = next((number for number, line in enumerate(lines) if header.match(line)), None)
+        if start is None:
+            continue
+        return _block(lines, start)
+    return []
+
+
+def _block(lines: list[str], start: int) -> list[str]:
+    """The line at `start` and all that is indented below it, dedented."""
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    below = itertools.takewhile(lambda line: not line.strip() or line[: indent + 1].isspace(), lines[start + 1 :])
+    return textwrap.dedent("\n".join(line.rstrip("\n") for line in [lines[start], *below])).splitlines()
+
+
+def _files_of(cls: Any) -> Iterator[list[str]]:
+    module = sys.modules.get(getattr(cls, "__module__", ""))
+    if file := getattr(module, "__file__", None):
+        yield linecache.getlines(file)
+    elif getattr(module, "__name__", "") == "__main__":
+        cells = [name for name in linecache.cache if "ipykernel_" in name or name.startswith("<ipython-input")]
+        yield from (linecache.getlines(name) for name in reversed(cells))

@@ -16,9 +16,10 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_FOR_PROGRAMS = re.compile(
+FOR_PROGRAMS = re.compile(
     r"#\s*(noqa|type:|pylint|pyright|mypy|ruff|fmt:|pragma|nosec|isort|todo|fixme)", re.IGNORECASE
 )
+"""Comments that are meant for a program, not for a reader."""
 _LONGEST_HEADER = 300
 
 
@@ -77,7 +78,7 @@ def _read(lines: list[str]) -> Iterator[tuple[str, str]]:
         elif kind == tokenize.COMMENT:
             if on_line or (last and token.line[: token.start[1]].strip()):
                 yield from _behind(text, on_line, last)
-            elif not _FOR_PROGRAMS.match(text):
+            elif not FOR_PROGRAMS.match(text):
                 above.append(_clean(text))
         elif kind in (tokenize.NL, tokenize.NEWLINE):
             on_line = []
@@ -100,7 +101,7 @@ def _read(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 def _behind(comment: str, on_line: list[str], last: str | None) -> Iterator[tuple[str, str]]:
     """A comment behind code belongs to the one parameter of its line; behind several it belongs to none."""
-    if _FOR_PROGRAMS.match(comment) or len(on_line) > 1:
+    if FOR_PROGRAMS.match(comment) or len(on_line) > 1:
         return
     name = on_line[0] if on_line else last
     if name:

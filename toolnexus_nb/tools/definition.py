@@ -6,9 +6,10 @@ import copy
 import functools
 import inspect
 import marshal
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from .background import sync_twin, ticking
 from .binding import Binder, SchemaBinder, SignatureBinder
@@ -17,13 +18,12 @@ from .provenance import Provenance
 from .results import ToolResult
 from .running import FunctionRunner, InvokeRunner, Runner, run_call
 from .schema import JSONSchema
-from .signature import SignatureError, read, underlying
+from .signature import SignatureError, annotation_text, read, underlying
 
 __all__ = ["JSONSchema", "Tool", "as_tool", "native_tool", "tool"]
 
 Approval = bool | Callable[[dict[str, Any]], "bool | str"]
 Invoke = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Tool:
@@ -229,25 +229,26 @@ def _thawed(frozen: bytes | JSONSchema) -> JSONSchema:
     return marshal.loads(frozen) if isinstance(frozen, bytes) else copy.deepcopy(frozen)
 
 
+class ToolOptions(TypedDict, total=False):
+    """What `tn.tool` takes beside the function; see Tool."""
+
+    name: str | None
+    description: str | None
+    strict: bool
+    needs_approval: Approval
+    main_thread: bool
+    timeout: float | None
+    title: str | None
+    annotations: Mapping[str, Any] | None
+
+
 @overload
-def tool(function: Callable[..., Any], /, **options: Any) -> Tool: ...
+def tool(function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> Tool: ...
 @overload
-def tool(function: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Make a function a tool: `@tn.tool`, `@tn.tool(timeout=5)`, `tn.tool(function)`. It stays callable as it was.
-
-    Options: name, description, strict, needs_approval, main_thread, timeout, title, annotations; see Tool.
-
-    Raises SignatureError (a TypeError) that names the function, the parameter and the way out when something in the
-    signature has no JSON form.
-    """
-    if function is None:
-        return functools.partial(tool, **options)
-    return _tool_of(function, **options)
-
-
-def _tool_of(
-    function: Any,
+def tool(function: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
     *,
     name: str | None = None,
     description: str | None = None,
@@ -257,7 +258,20 @@ def _tool_of(
     timeout: float | None = None,
     title: str | None = None,
     annotations: Mapping[str, Any] | None = None,
-) -> Tool:
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a function a tool: `@tn.tool`, `@tn.tool(timeout=5)`, `tn.tool(function)`. It stays callable as it was.
+
+    name, description   for the model; None: the function's name, its docstring
+    strict              ask for the provider's strict mode
+    needs_approval      True, or a function of the arguments that gives True, False or the reason as text
+    main_thread         run on the notebook's main thread (sqlite3 connections, widgets)
+    timeout             seconds after which a call is given up
+    title               what a person reads instead of the name
+    annotations         hints in MCP's words, such as {"destructiveHint": True}
+
+    A tool given instead of a function is copied with these options. Raises SignatureError (a TypeError) that names the
+    function, the parameter and the way out when something in the signature has no JSON form.
+    """
     options: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -268,8 +282,10 @@ def _tool_of(
         "title": title,
         "annotations": annotations,
     }
+    given = {key: value for key, value in options.items() if value not in (None, False)}
+    if function is None:
+        return functools.partial(tool, **given)
     if isinstance(function, Tool):
-        given = {key: value for key, value in options.items() if value not in (None, False)}
         return function.changed(**given) if given else function
     if not callable(function) and not isinstance(function, classmethod):
         raise TypeError(f"tn.tool takes a function, got {type(function).__name__}")
@@ -291,10 +307,7 @@ def _tool_of(
         binder=SignatureBinder(reading),
         runner=FunctionRunner(plain),
     )
-    made._decorated, made._options = (
-        function,
-        {key: value for key, value in options.items() if value not in (None, False)},
-    )
+    made._decorated, made._options = function, given
     functools.update_wrapper(made, underlying(plain) if not hasattr(plain, "__name__") else plain, updated=())
     made.__name__ = getattr(plain, "__name__", reading.name)
     made.__wrapped__ = plain
@@ -337,23 +350,18 @@ def native_tool(
     )
 
 
+_CONTEXT = re.compile(r"\bToolContext\b")
+
+
 def _context_place(fn: Callable[..., Any]) -> str | int | None:
     """How a native function gets its context: by keyword name, as the second argument (1), or not at all."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
         return None
-    for parameter in parameters:
-        text = (
-            parameter.annotation
-            if isinstance(parameter.annotation, str)
-            else getattr(parameter.annotation, "__name__", "")
-        )
-        if (
-            str(text).replace(" ", "").removesuffix("|None").rpartition(".")[2] == "ToolContext"
-            and parameters.index(parameter) > 0
-        ):
-            return parameter.name if parameter.kind is not parameter.POSITIONAL_ONLY else 1
+    for parameter in parameters[1:]:
+        if _CONTEXT.search(annotation_text(parameter.annotation)):
+            return 1 if parameter.kind is parameter.POSITIONAL_ONLY else parameter.name
     second = parameters[1] if len(parameters) > 1 else None
     if second is not None and second.default is second.empty:
         if second.kind in (second.POSITIONAL_ONLY, second.POSITIONAL_OR_KEYWORD):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import operator
 import re
 from typing import Any, Literal
 
-from .signature import EMPTY
+EMPTY = inspect.Parameter.empty
 
 _NAMES: dict[str, Any] = {
     "str": str, "string": str, "text": str,

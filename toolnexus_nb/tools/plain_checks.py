@@ -1,8 +1,8 @@
 """The everyday part of JSON Schema, checked at once and in our sentences.
 
-`jsonschema` knows all of it, but importing it takes seconds where Jupyter has installed its format checkers (measured: 2
-to 5 s, for the grammar of one of them). What a hand-written schema usually says is therefore checked here; a schema that
-says more raises NotPlain, and jsonschema decides. `format` is an annotation, as in JSON Schema itself.
+`jsonschema` knows all of it, but importing it takes seconds where Jupyter has installed its format checkers (measured:
+2 to 5 s, for the grammar of one of them). What a hand-written schema usually says is therefore checked here; where one
+says more, NotPlain is raised and jsonschema decides. `format` is an annotation, as in JSON Schema itself.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
 }
 _SAY_NOTHING = frozenset(
-    {"title", "description", "default", "examples", "deprecated", "format", "readOnly", "writeOnly", "nullable", "$schema",
-     "$id", "$defs", "definitions", "$comment"}
+    {"title", "description", "default", "examples", "deprecated", "format", "readOnly", "writeOnly", "nullable",
+     "$schema", "$id", "$defs", "definitions", "$comment"}
 )  # fmt: skip
 _HANDLED = frozenset(
     {"type", "enum", "const", "anyOf", "allOf", "$ref", "properties", "required", "additionalProperties", "items",

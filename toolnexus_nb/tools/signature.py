@@ -19,8 +19,10 @@ from typing import Any
 import typing_extensions
 
 from .annotations import REQUIREDNESS, names_known, typed_dict_fields
+from .comments import parameter_comments
 from .context import ToolContext, main_namespace
 from .docstrings import Documentation, read_docstring
+from .documented_types import documented_type
 from .provenance import Source
 
 EMPTY = inspect.Parameter.empty
@@ -85,6 +87,7 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
         parameters = parameters[1:]
     bound = _bound_keywords(function)
     scope = _Scope(title, inner)
+    comments = functools.cache(lambda: parameter_comments(inner))
     kept: list[Parameter] = []
     context_parameter = None
     for raw in parameters:
@@ -95,7 +98,7 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
             context_parameter = raw.name
             continue
         with names_known(scope.names):
-            kept.extend(_unpacked(_documented(raw, annotation, documentation, inner)))
+            kept.extend(_unpacked(_documented(raw, annotation, documentation, comments)))
     fixed = frozenset(bound | {context_parameter or ""})
     order = tuple((raw.name, raw.kind) for raw in parameters if raw.name not in bound)
     return Reading(title, documentation, tuple(kept), context_parameter, takes_self, fixed, order, scope.names)
@@ -186,17 +189,17 @@ def _wants_context(raw: inspect.Parameter, annotation: Any) -> bool:
     return any(isinstance(one, type) and issubclass(one, ToolContext) for one in arguments)
 
 
-def _documented(raw: inspect.Parameter, annotation: Any, documentation: Documentation, inner: Any) -> Parameter:
+def _documented(
+    raw: inspect.Parameter, annotation: Any, documentation: Documentation, comments: Callable[[], Mapping[str, str]]
+) -> Parameter:
     said = documentation.parameters.get(raw.name)
     text, source = annotated_text(annotation), "annotation"
     if not text and said:
         text, source = said.description, "docstring"
     if not text:
-        text, source = _comments(inner).get(raw.name, ""), "comment"
+        text, source = comments().get(raw.name, ""), "comment"
     type_text, type_source = annotation_text(raw.annotation), "signature"
     if annotation is EMPTY and said and said.type_text:
-        from .documented_types import documented_type
-
         annotation = documented_type(said.type_text)
         type_text, type_source = said.type_text, "docstring"
     return Parameter(
@@ -230,12 +233,6 @@ def annotated_text(annotation: Any) -> str:
         if isinstance(described := getattr(extra, "description", None), str):
             return inspect.cleandoc(described)
     return ""
-
-
-def _comments(inner: Any) -> Mapping[str, str]:
-    from .comments import parameter_comments
-
-    return parameter_comments(inner)
 
 
 def _unpacked(parameter: Parameter) -> Iterator[Parameter]:
