@@ -47,7 +47,7 @@ class SilentDisplay(Display):
 def live_panel() -> tuple[EventPanel, CountingWidget]:
     """A panel whose page has said that it is ready."""
     panel = EventPanel("a question")
-    surface = WidgetSurface(panel.state, SilentDisplay(), lambda part, decision: None)
+    surface = WidgetSurface(panel.state, SilentDisplay(), lambda part, decision: None, panel._lock)
     widget = CountingWidget()
     surface._widget = widget  # type: ignore[assignment]
     surface.ready.set()

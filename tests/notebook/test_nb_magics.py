@@ -135,6 +135,22 @@ def test_only_functions_of_the_cell_are_registered(nb: Notebook) -> None:
     assert nb.session.toolkit.names == ["visible"]
 
 
+def test_a_decorator_that_hides_the_functions_name_does_not_hide_the_tool(nb: Notebook) -> None:
+    nb.run(
+        "%%toolnexus\ndef loud(f):\n    def wrapper(x: int) -> int:\n        'Loud.'\n        return f(x)\n"
+        "    return wrapper\n@loud\ndef double(x: int) -> int:\n    return 2 * x\n"
+    )
+    assert "double" in nb.session.toolkit.names
+
+
+def test_tools_that_a_cell_makes_without_def_are_registered(nb: Notebook) -> None:
+    nb.run(
+        "%%toolnexus\nimport toolnexus_nb as tn\ndef _double(x: int) -> int:\n    'Doubles.'\n    return 2 * x\n"
+        "double = tn.tool(name='double')(_double)\nalias = print\n"
+    )
+    assert nb.session.toolkit.names == ["double"]
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

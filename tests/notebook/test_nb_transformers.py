@@ -75,7 +75,7 @@ def test_a_tools_cell_runs_as_an_ordinary_cell_with_a_footer_that_knows_its_name
     lines = made.splitlines()
     assert lines[1] == "# %%toolnexus"
     assert lines[5].startswith("def area")  # the numbers of lines stay
-    assert lines[-1] == "get_ipython().run_line_magic('toolnexus', '--unused --registers=area,later,sky')"
+    assert lines[-1] == "get_ipython().run_line_magic('toolnexus', '--unused --registers=area,later,sky=')"
 
 
 def test_the_footer_of_a_cell_that_is_no_python_changes_nothing_so_that_python_says_what_is_wrong() -> None:
@@ -123,4 +123,4 @@ def test_names_are_found_in_every_kind_of_block() -> None:
         "with x:\n    def d(): ...\nmatch y:\n    case 1:\n        def e(): ...\nwhile z:\n    def f(): ...\n"
         "tool: Tool = make()\n"
     )
-    assert defined_names(ast.parse(source).body) == ["a", "b", "c", "d", "e", "f", "tool"]
+    assert defined_names(ast.parse(source).body) == ["a", "b", "c", "d", "e", "f", "tool="]

@@ -34,7 +34,12 @@ def status(session: Session, args: Namespace, cell: str | None) -> None:
 
 
 def _described(session: Session) -> str:
-    client = session.client
+    from ..openai.errors import ToolnexusError
+
+    try:
+        client = session.client
+    except ToolnexusError as error:
+        return f"none: {error}"
     return " · ".join([client.label, *client.notes_for_display])
 
 
@@ -190,7 +195,10 @@ async def resume(session: Session, args: Namespace, cell: str | None) -> RunResu
     if unknown:
         raise UsageError(f"no call of {unknown[0]} waits{did_you_mean(unknown[0], known)}")
     chosen = [p.call.id for p in paused.pending if not args.names or {p.call.name, p.call.id} & set(args.names)]
-    panel = session.new_panel(f"({args.decision}: {', '.join(args.names) or 'all calls that wait'})")
+    panel = session.new_panel(paused.messages[0].get_content_as_string() if paused.messages else "")
+    panel.state.notes.append(
+        ("note", f"goes on after a pause: {args.decision} {', '.join(args.names) or 'what waited'}")
+    )
     with session.watched(panel):
         result = await paused.resume(dict.fromkeys(chosen, decision), handler=panel, approve=session.approval(panel))
     if args.into is not None:

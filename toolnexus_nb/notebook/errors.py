@@ -7,13 +7,14 @@ from collections.abc import Callable
 from traceback import extract_tb
 
 from ..openai.errors import ToolnexusError
+from .markup import printable
 
-_RED, _BOLD_END = "\x1b[31m", "\x1b[0m"
+_RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 
 
 def short_lines(error: BaseException) -> list[str]:
     """The error's name and sentence, and the line of the person's own code that led to it."""
-    lines = [f"{_RED}{type(error).__name__}{_BOLD_END}: {error}"]
+    lines = [f"{_RED}{type(error).__name__}{_PLAIN}: {printable(error)}"]
     own = [frame for frame in extract_tb(error.__traceback__) if _is_cell(frame.filename)]
     if own and own[-1].line and "run_cell_magic(" not in own[-1].line and "run_line_magic(" not in own[-1].line:
         lines.append(f"    in this cell, line {own[-1].lineno}: {own[-1].line.strip()}")

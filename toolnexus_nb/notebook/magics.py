@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
@@ -164,6 +165,8 @@ def load(shell: Any) -> None:
         shell.set_hook("complete_command", magics.complete, str_key=key)
     shell.configurables.append(the_session.config)
     undo_errors = short_errors()
+    request = getattr(shell, "get_parent", dict)() or {}
+    the_session.cell_starts(SimpleNamespace(cell_id=(request.get("metadata") or {}).get("cellId")))  # the cell at hand
 
     def undo() -> None:
         from .display import freeze_open_views
@@ -188,12 +191,13 @@ def load(shell: Any) -> None:
 def unload() -> None:
     """Take everything out of IPython that `load` put there. The session (tools, conversation) stays.
 
-    MCP servers end, so that no process is left behind; one that is called later opens again.
+    What is served ends, and so do MCP servers, so that no process is left behind; one that is called later opens again.
     """
     global _unload
     if _unload is not None:
         _unload()
         _unload = None
+        session().stop_serving()
     mcp_sessions = sys.modules.get("toolnexus_nb.tools.mcp_session")
     if mcp_sessions is not None:  # not imported: no server was ever opened
         mcp_sessions.end_all_sessions()

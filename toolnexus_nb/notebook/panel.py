@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..openai.handler import EventHandler
 from ..rounds import events as ev
-from ..tools.background import HAS_THREADS, background_loop
+from ..tools.background import HAS_THREADS, background_loop, on_background_loop
 from .display import Display, closed, has_front_end, in_terminal, open_until_next_cell, shell
 from .panel_ops import Painter
 from .run_markup import run_frame, run_html
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 FLUSH_EVERY = 0.04
 """Seconds between two paints: 25 a second."""
-READY_WITHIN = 1.0
+READY_WITHIN = 1.5
 """Seconds a page has to say that it has drawn the widget."""
 
 
 class Surface(Protocol):
-    """One way to show a run. All methods are called under the panel's lock."""
+    """One way to show a run. The methods are called under the panel's lock."""
 
     def start(self) -> None:
         """The run begins: claim the place under the cell."""
@@ -124,10 +124,13 @@ class HtmlSurface:
 class WidgetSurface:
     """The anywidget. `decided(part, decision)` is called with each click, on the thread that the message came on."""
 
-    def __init__(self, state: RunState, display: Display, decided: Callable[[str, Any], None]) -> None:
+    def __init__(
+        self, state: RunState, display: Display, decided: Callable[[str, Any], None], lock: threading.RLock
+    ) -> None:
         self._state = state
         self._display = display
         self._decided = decided
+        self._lock = lock
         self._painter = Painter(state, lambda: self.ready.is_set())
         self._widget: PanelWidget | None = None
         self._said_at = 0.0
@@ -184,8 +187,9 @@ class WidgetSurface:
         match message.get("type"):
             case "ready":
                 # also a second view of the same panel, and a page that was loaded anew
-                self.ready.set()
-                self._send(self._painter.snapshot())
+                with self._lock:
+                    self.ready.set()
+                    self._send(self._painter.snapshot())
             case "decide":
                 decision: Any = message.get("decision")
                 if decision == "edit":
@@ -296,7 +300,7 @@ class EventPanel(EventHandler):
         """Leave Allow, Edit and Deny until they are clicked or the next cell runs, where a page can show them."""
         surface = self._surface
         if isinstance(surface, HtmlSurface) and self._show == "auto" and has_front_end():
-            surface = WidgetSurface(self.state, self._display, self._decided)
+            surface = WidgetSurface(self.state, self._display, self._decided, self._lock)
             surface.reopen()
             self._surface = surface
         if not isinstance(surface, WidgetSurface):
@@ -381,9 +385,10 @@ class EventPanel(EventHandler):
             return TextSurface(self.state)
         if type(getattr(shell(), "display_pub", None)).__name__ == "CapturingDisplayPublisher":
             return AtTheEnd(self.state, self._display)
-        if self._show == "html" or not has_front_end():
+        if self._show == "html" or not has_front_end() or on_background_loop():
+            # asked from there, the cell blocks its thread, and "ready" could not arrive before its end
             return HtmlSurface(self.state, self._display)
-        return WidgetSurface(self.state, self._display, self._decided)
+        return WidgetSurface(self.state, self._display, self._decided, self._lock)
 
     def _paint_soon(self) -> None:
         """Paint now, or as soon as the last time is long enough ago."""

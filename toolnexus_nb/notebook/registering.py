@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .commands import UsageError
+from .transformers import ASSIGNED
 
 if TYPE_CHECKING:
     from ..tools.definition import Tool
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
 def register_cell(session: Session, names: Sequence[str]) -> None:
     """The footer of a `%%toolnexus` cell: register the functions and tools that it defined, and show their schemas.
 
-    `names` are what the cell's top level defines; an assigned one counts if it holds a Tool. Raises UsageError when
+    `names` are those of `transformers.defined_names`: an assigned one counts if it holds a Tool. Raises UsageError when
     none is there, or when one cannot be a tool; the registry is then as it was.
     """
     from ..tools.definition import Tool
 
     found = []
-    for name in names:
-        value = session.namespace.get(name)
-        if isinstance(value, Tool) or (callable(value) and not inspect.isclass(value) and _defined_here(value, name)):
+    for word in names:
+        name = word.removesuffix(ASSIGNED)
+        value = session.namespace.get(name)  # a def in a branch that was not taken is not there
+        if isinstance(value, Tool) or (name == word and callable(value) and not inspect.isclass(value)):
             found.append((name, value))
     if not found:
         raise UsageError(
@@ -32,11 +34,6 @@ def register_cell(session: Session, names: Sequence[str]) -> None:
             "leading _, classes and imports are left out. For one defined elsewhere: %toolnexus add NAME"
         )
     register_and_show(session, found, of_cell=True)
-
-
-def _defined_here(value: Any, name: str) -> bool:
-    """A `def`, also under decorators; not a function that was merely given another name by assignment."""
-    return getattr(inspect.unwrap(value), "__name__", name) == name
 
 
 def register_and_show(session: Session, values: Iterable[tuple[str, Any]], *, of_cell: bool = False) -> None:
@@ -69,7 +66,8 @@ def _tools(name: str, value: Any) -> list[Tool]:
     if not callable(value) or inspect.isclass(value):
         raise UsageError(f"{name} is a {type(value).__name__}; a tool is a function (or tn.http_tool, tn.native_tool)")
     try:
-        return [tool(value)]
+        # a decorator that hides the function's name does not hide it from the model
+        return [tool(value) if getattr(value, "__name__", name) == name else tool(name=name)(value)]
     except (ToolnexusError, TypeError, ValueError) as error:
         raise UsageError(f"{name} cannot be a tool, so nothing was registered: {error}") from None
 

@@ -225,8 +225,12 @@ class RunState:
     def _round_started(self, event: ev.RoundStarted) -> Sequence[str]:
         round_ = self._round(event.round)
         round_.model, round_.tools = event.model, event.tools
-        self.status = "running"
-        return (HEAD, round_.part)
+        return (*self._goes_on(), HEAD, round_.part)
+
+    def _goes_on(self) -> Sequence[str]:
+        """A paused run that is resumed runs again."""
+        paused, self.status = self.status == "paused", "running"
+        return (END, FOOT) if paused else ()
 
     def _text(self, event: ev.TextDelta) -> Sequence[str]:
         round_ = self._round(event.round)
@@ -271,7 +275,7 @@ class RunState:
     def _tool_started(self, event: ev.ToolStarted) -> Sequence[str]:
         state = self._known(event.round, event.call)
         state.tool, state.status, state.started = event.tool, "running", self.clock()
-        return (HEAD, self._round(event.round).part, state.part)
+        return (*self._goes_on(), HEAD, self._round(event.round).part, state.part)
 
     def _progress(self, event: ev.ToolProgress) -> Sequence[str]:
         state = self._find(event.round, event.call_id)

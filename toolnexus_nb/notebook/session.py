@@ -261,8 +261,15 @@ class Session:
             if isinstance(value, Tool) and not name.startswith("_") and value.name not in self.toolkit
         ]
 
+    def stop_serving(self) -> None:
+        """Stop what `%toolnexus serve` has started, if anything."""
+        server, self.server = self.server, None
+        if server is not None:
+            server.stop()
+
     async def forget_tools(self) -> None:
         """Close the toolkit with its servers, and go on with an empty one."""
+        self.stop_serving()
         old, self._toolkit = self.toolkit, None
         self._cells.clear()
         if self._chat is not None:

@@ -34,6 +34,8 @@ UNUSED = "--unused"
 """The call is a statement: its value goes nowhere but to the cell's output."""
 REGISTERS = "--registers"
 """The footer of a `%%toolnexus` cell; `--registers=a,b` once the names are known."""
+ASSIGNED = "="
+"""Stands after a name that the cell only assigns."""
 
 _TOOLS_WORDS = re.compile(r"%%toolnexus(?:\s+tools\b)?(?P<options>\s+-.*|\s*)$")
 _CELL = re.compile(r"%%toolnexus(?:\s|$)")
@@ -198,15 +200,17 @@ def _text_argument(call: ast.Call) -> ast.Constant | None:
 
 
 def defined_names(body: list[ast.stmt]) -> list[str]:
-    """Names that the top level defines with `def` or assigns, in order, without those that start with `_`.
+    """Names that the top level defines with `def` ("area") or only assigns ("sky="), in order, without a leading `_`.
 
     Classes and imports are not among them. Of the assigned ones, the footer registers those that hold a Tool.
     """
-    names: dict[str, None] = {}
+    names: dict[str, str] = {}
     for node in _statements(body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names[node.name] = None
+            names[node.name] = ""
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names.update(dict.fromkeys(t.id for t in targets if isinstance(t, ast.Name)))
-    return [name for name in names if not name.startswith("_")]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    names.setdefault(target.id, ASSIGNED)
+    return [name + how for name, how in names.items() if not name.startswith("_")]
