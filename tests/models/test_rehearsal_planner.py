@@ -307,3 +307,17 @@ def test_a_statement_is_no_request(rehearsal: Any) -> None:
 
 def test_whole_numbers_are_said_without_a_point(rehearsal: Any) -> None:
     assert "is 42." in rehearsal("add", answer=lambda name, arguments: "42.0").ask("add 17 and 25")
+
+
+def test_it_is_the_last_result_of_an_earlier_question(rehearsal: Any) -> None:
+    talk = rehearsal("add", "subtract", answer=sums)
+    talk.ask("add 5 and 6")
+    talk.ask("now subtract 4 from it")
+    assert talk.calls() == [[("subtract", {"a": 11, "b": 4})]]
+
+
+@pytest.mark.parametrize("prompt", ["Drop the weather table", "Delete the hotel", "Paint Oslo"])
+def test_a_verb_the_tools_do_not_know_is_never_answered_with_a_call(rehearsal: Any, prompt: str) -> None:
+    talk = rehearsal("get_weather", "book_hotel")
+    talk.ask(prompt)
+    assert talk.calls() == []

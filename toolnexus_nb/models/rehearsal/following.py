@@ -13,7 +13,8 @@ from .forms import stand_in
 from .lexicon import OPENERS, STOP
 from .offers import Offer
 from .reading import Reading, read
-from .steps import Step, find_steps, spread
+from .resolving import value_from
+from .steps import Earlier, Step, chained, find_steps, spread
 from .words import worth
 
 
@@ -24,10 +25,35 @@ def steps_for(
     steps = find_steps(offers, reading)
     if not steps and offers:
         steps = _answered(conversation, offers, today) or _again(conversation, offers, reading)
+    steps = _from_before(conversation, steps, reading)
     if insisted is not None:
         wanted = [step for step in steps if step.offer in insisted and not step.missing]
         return wanted or _forced(insisted, reading)
     return steps
+
+
+def _from_before(conversation: Conversation, steps: list[Step], reading: Reading) -> list[Step]:
+    """ "Now add 10 to it": what is open in a single step is taken from the last result of an earlier question."""
+    last = next(
+        (
+            call
+            for turn in reversed(conversation.earlier)
+            for call in reversed(turn.calls)
+            if call.result and not call.failed
+        ),
+        None,
+    )
+    if last is None or len(steps) != 1 or not steps[0].missing or steps[0].match is None:
+        return steps
+    step = chained(steps[0].match, reading, steps)
+    if step is None:
+        return steps
+    kinds = {parameter.name: parameter for parameter in step.offer.parameters}
+    values = {
+        name: value_from(last, kinds[name]) if isinstance(value, Earlier) else value
+        for name, value in step.arguments.items()
+    }
+    return steps if None in values.values() else [replace(step, arguments=values)]
 
 
 def is_request(prompt: str) -> bool:

@@ -47,9 +47,9 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
             lent = _shared(found, steps)
             if not lent.filled.missing and any(token.lower == "there" for token in clause.reading.tokens):
                 found = lent
-            chained = _chained(found, clause.reading, steps)
-            if chained is not None:
-                steps.append(chained)
+            follower = chained(found, clause.reading, steps)
+            if follower is not None:
+                steps.append(follower)
                 continue
             found = _shared(found, steps)
         nested = _nested(offers, found, clause.reading, len(steps))
@@ -140,7 +140,7 @@ def points_back(reading: Reading) -> list[int]:
     return places
 
 
-def _chained(found: Match, reading: Reading, steps: list[Step]) -> Step | None:
+def chained(found: Match, reading: Reading, steps: list[Step]) -> Step | None:
     """A step that takes the result of the one before, when the clause points back and an argument is open."""
     pointing = points_back(reading)
     filled = found.filled
