@@ -64,6 +64,13 @@ def test_E02_an_error_without_a_status(wire: Any, event: Any) -> None:
     assert (error.message, error.status, error.code) == ("boom", None, None)
 
 
+def test_E02_an_error_in_place_of_an_answer_is_told_as_one(wire: Any) -> None:
+    for read in (wire.hear, parse_response):
+        with pytest.raises(APIError) as caught:
+            read(b'{"error": "Unexpected endpoint"}')
+        assert str(caught.value) == "The endpoint answered 200: Unexpected endpoint."
+
+
 def test_E02_the_chunks_before_the_error_come_first(wire: Any) -> None:
     from toolnexus_nb.openai import ChatStream
 
@@ -340,5 +347,5 @@ def test_values_under_a_keys_name_are_blanked() -> None:
 
 def test_an_error_in_a_stream_holds_no_key(wire: Any) -> None:
     with pytest.raises(StreamError) as caught:
-        wire.hear(wire.sse({"error": {"message": f"wrong key {SECRET}"}}), secrets=[SECRET])
+        wire.hear(wire.sse(TEXT, {"error": {"message": f"wrong key {SECRET}"}}), secrets=[SECRET])
     assert SECRET[:6] not in f"{caught.value} {caught.value.body} {caught.value.raw_body}"

@@ -177,7 +177,7 @@ def test_171_bug_events_are_read_from_any_cut(wire: Any, size: int, end: bytes) 
     body = (
         written(("on_tool_call", call(ARGS)))
         + wire.sse(QUOTE, done=False)
-        + b": ping\n\n:tool_start:{bad\n\n:tool_other:{}\n\n"
+        + b": ping\n\n:tool_start:{bad\n\n:tool_end:{}\n\n:tool_other:{}\n\n"
     )
     body += written(("on_tool_result", "call_1", "search", "sonnig ☀ 那")) + b"data: [DONE]\n\n"
     start, text, finish = parse_tool_events(wire.pieces(body.replace(b"\n", end), size))

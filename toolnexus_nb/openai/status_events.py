@@ -13,10 +13,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from inspect import isawaitable
 from typing import Any, Protocol, overload, runtime_checkable
 
+from .decode import ChunkDecoder
 from .handler import NoOpToolHandler
 from .json_text import dump_json
 from .sse import SSEEvent
-from .stream import ChunkDecoder
 from .types import ChatCompletionChunk, ToolCall
 from .wire_model import WireModel
 
@@ -163,9 +163,10 @@ class ToolEventDecoder(ChunkDecoder):
         if not colon or event_type.decode("ascii", "replace") not in (EVENT_TOOL_START, EVENT_TOOL_END):
             return None
         try:
-            return ToolStatusEvent.read(text)
+            found = ToolStatusEvent.read(text)
         except ValueError:
             return None  # a comment that only looks like an event is a comment
+        return found if found.tool_call_id or found.tool_name else None
 
 
 def _parse(byte_chunks: Iterable[bytes], decoder: ChunkDecoder) -> Iterator[Any]:
