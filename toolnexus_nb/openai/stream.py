@@ -1,8 +1,8 @@
 """A streamed reply as an iterator of chunks, and a whole reply read by the same code.
 
-Bytes become events (`sse`), events chunks (`decode`), chunks a message (`accumulate`). What the pieces of bytes are cut like
-plays no part. An error is raised after the chunks before it, with what had arrived in `error.partial`; an answer that
-ends without `[DONE]` and without a finish reason is a StreamError (D11).
+Bytes become events (`sse`), events chunks (`decode`), chunks a message (`accumulate`). How the bytes are cut plays no
+part. An error is raised after the chunks before it, with what had arrived in `error.partial`; an answer that ends
+without `[DONE]` and without a finish reason is a StreamError (D11).
 """
 
 from __future__ import annotations
