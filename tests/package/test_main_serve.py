@@ -21,6 +21,7 @@ from toolnexus_nb.__main__ import main
 
 MODULE = '''
 import os
+import threading
 print("a module that prints")
 os.system("echo and a child that prints")
 
@@ -44,11 +45,19 @@ def delete(name: str) -> str:
     return f"deleted {name}"
 
 
-toolkit = tn.Toolkit([add, delete])
+@tn.tool(main_thread=True)
+def thread() -> str:
+    """Where it runs."""
+    return threading.current_thread().name
+
+
+toolkit = tn.Toolkit([add, delete, thread])
 only_add = [add]
 nothing: list = []
 number = 7
 '''
+
+NAMES = ["add", "delete", "thread"]
 
 
 @pytest.fixture
@@ -90,18 +99,19 @@ def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 def test_a_module_is_served_with_page_endpoint_and_mcp(served: tuple[str, subprocess.Popen[str]]) -> None:
     url, process = served
     assert httpx.get(url + "/").status_code == 200
-    assert [tool["name"] for tool in httpx.get(url + "/v1/models").json()["data"][0]["tools"]] == ["add", "delete"]
+    assert [tool["name"] for tool in httpx.get(url + "/v1/models").json()["data"][0]["tools"]] == NAMES
     question = {"messages": [{"role": "user", "content": "What is 17 plus 25?"}]}
     answer = httpx.post(url + "/v1/chat/completions", json=question, timeout=20).json()
     assert "42" in answer["choices"][0]["message"]["content"]
 
-    async def over_mcp() -> str:
+    async def over_mcp() -> list[str]:
         from mcp import Client
 
         async with Client(url + "/mcp") as client:
-            return str((await client.call_tool("add", {"a": 1, "b": 2})).content[0].text)
+            results = [await client.call_tool("add", {"a": 1, "b": 2}), await client.call_tool("thread", {})]
+            return [result.content[0].text for result in results]
 
-    assert asyncio.run(over_mcp()) == "3"
+    assert asyncio.run(over_mcp()) == ["3", "MainThread"]
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 0
 
@@ -117,9 +127,10 @@ def test_stdio_serves_the_module_and_its_prints_stay_out_of_the_protocol(folder:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool("add", {"a": 20, "b": 22})
             refused = await client.call_tool("delete", {"name": "x"})
-            return [client.server_info.name, listed, result.content[0].text, refused.is_error]
+            where = await client.call_tool("thread", {})
+            return [client.server_info.name, listed, result.content[0].text, refused.is_error, where.content[0].text]
 
-    assert asyncio.run(go()) == ["mine", ["add", "delete"], "42", True]
+    assert asyncio.run(go()) == ["mine", NAMES, "42", True, "MainThread"]
 
 
 def test_stdio_says_nothing_but_the_protocol(folder: Path) -> None:
@@ -176,8 +187,8 @@ def test_what_a_module_lacks_is_its_own_error(folder: Path) -> None:
 def test_targets_of_every_kind(folder: Path) -> None:
     from toolnexus_nb.serve.target import load_toolkit
 
-    assert load_toolkit("mytools:toolkit").names == ["add", "delete"]
-    assert load_toolkit("mytools").names == ["add", "delete"]
+    assert load_toolkit("mytools:toolkit").names == NAMES
+    assert load_toolkit("mytools").names == NAMES
     assert load_toolkit("mytools.py:only_add").names == ["add"]
     assert load_toolkit("mytools:add").names == ["add"]
     assert load_toolkit("mytools:delete").names == ["delete"]
@@ -187,7 +198,7 @@ def test_targets_of_every_kind(folder: Path) -> None:
 
 def test_a_filter_by_name(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", "mytools:toolkit", "--only", "nobody"]) == 2
-    assert "there are add, delete" in capfd.readouterr().err
+    assert "there are add, delete, thread" in capfd.readouterr().err
 
 
 def test_other_machines_need_a_key(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -115,6 +117,28 @@ def test_a_port_that_cannot_be_had_is_a_persons_mistake_and_the_server_goes_on(n
         assert content(notebook.server.url) == "hello"
     finally:
         other.stop()
+
+
+def test_between_cells_the_server_may_use_tools_that_are_bound_to_the_kernels_thread(
+    scripted: Callable[..., Any],
+) -> None:
+    @tn.tool(main_thread=True)
+    def where() -> str:
+        """Where it runs."""
+        return threading.current_thread().name
+
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        last = body["messages"][-1]
+        return {"text": last["content"]} if last["role"] == "tool" else {"calls": [("c1", "where", "{}")]}
+
+    async def kernel() -> str:
+        served = Served(tn.Toolkit([where]), scripted(answer))
+        try:
+            return await asyncio.to_thread(content, served.url)
+        finally:
+            served.stop()
+
+    assert asyncio.run(kernel()) == "MainThread"
 
 
 def test_on_a_hub_the_page_is_reached_through_its_proxy(notebook: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ card under the cell shows the address and the last calls, and keeps itself up to
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import secrets
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from IPython.core.magic_arguments import argument, magic_arguments
@@ -122,6 +124,7 @@ class Served:
         self.activity: Activity = app.state.activity
         self._server = Server(app)
         self.url = self._server.start(port)
+        self._main_thread = _open_main_thread()
         self._card: Display | None = None
         self._due = 0.0
         self.activity.watchers.append(self._changed)
@@ -145,6 +148,7 @@ class Served:
     def stop(self) -> str:
         """Stop serving; gives the address it had."""
         self.activity.watchers.clear()
+        self._main_thread.close()
         self._server.stop()
         if self._card is not None:
             self._card.update(*self._card_now())
@@ -156,8 +160,6 @@ class Served:
 
     def _changed(self) -> None:
         """Called on the server's loop after each change: the card follows, at most twice a second."""
-        import asyncio
-
         now = time.monotonic()
         if self._card is None or self._due > now:
             return
@@ -167,6 +169,18 @@ class Served:
     def _update(self) -> None:
         if self._card is not None and self.running:
             self._card.update(*self._card_now())
+
+
+def _open_main_thread() -> ExitStack:
+    """Between cells the kernel's loop runs tools that are bound to its thread (`main_thread=True`) for the server."""
+    from ..tools.background import main_thread_open
+
+    stack = ExitStack()
+    try:
+        stack.enter_context(main_thread_open(asyncio.get_running_loop()))
+    except RuntimeError:  # no loop in this thread (a terminal): such a tool says that nobody waits for it
+        stack.close()
+    return stack
 
 
 def _proxy_prefix() -> str:

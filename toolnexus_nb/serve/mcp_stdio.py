@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Iterator
@@ -19,12 +20,15 @@ async def run_stdio(toolkit: Toolkit, **options: Any) -> None:
     """
     from mcp.server.stdio import stdio_server
 
+    from ..tools.background import main_thread_open
     from .mcp_server import create_mcp_server
 
     server = create_mcp_server(toolkit, **options)
     try:
+        # the main thread is kept open for tools that are bound to the thread of their module
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            with main_thread_open(asyncio.get_running_loop()):
+                await server.run(read, write, server.create_initialization_options())
     finally:
         await toolkit.close()
 

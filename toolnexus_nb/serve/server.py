@@ -81,10 +81,16 @@ def serve_here(app: ASGIApp, host: str, port: int, ready: Callable[[str], None])
     """
     import uvicorn
 
+    from ..tools.background import main_thread_open
+
     listening = _listen(host, port)
     server = uvicorn.Server(_config(app))
 
     async def main() -> None:
+        with main_thread_open(asyncio.get_running_loop()):  # for tools that are bound to the thread of their module
+            await serve()
+
+    async def serve() -> None:
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))
         await _until_started(server, serving)
         if server.started:
