@@ -27,8 +27,7 @@ INSTALL = "pip install --no-deps bfcl-eval"
 
 @dataclass(frozen=True)
 class Case:
-    """A prompt, the tools it is asked with, and the calls that count as right: {parameter: values that are right}
-    per call."""
+    """A prompt, its tools, and the calls that count as right: for each parameter the values that do."""
 
     id: str
     prompt: str

@@ -1,5 +1,4 @@
-"""A small real model on this machine. The real one runs where xllamacpp and SmolLM2 are installed (CI requires
-them)."""
+"""A small real model on this machine; the real one runs where xllamacpp and SmolLM2 are installed."""
 
 from __future__ import annotations
 

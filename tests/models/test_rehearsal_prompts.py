@@ -1,5 +1,4 @@
-"""How often the rehearsal model is right, as floors that may only rise. `python tests/models/measuring.py -v` shows
-the misses."""
+"""How often the rehearsal model is right, as floors that may only rise (`measuring.py -v` shows the misses)."""
 
 from __future__ import annotations
 

@@ -47,8 +47,7 @@ def _with_delta(chunk: Chunk, delta: dict[str, Any], finish: str | None = None) 
 
 
 def each_call(edit: Callable[[dict[str, Any], bool], None]) -> ChunkAct:
-    """An act that edits every tool-call piece in place; `edit(piece, opens)` is told whether the piece opens its
-    call."""
+    """An act that edits every tool-call piece in place; `edit(piece, opens)` hears whether it opens its call."""
 
     async def act(chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         async for chunk in chunks:
@@ -365,7 +364,10 @@ def wrong_key(request: TransportRequest) -> BytesResponse:
 
 def bad_gateway(request: TransportRequest) -> BytesResponse:
     """502 with a page of HTML; the second attempt succeeds."""
-    page = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>"  # noqa: E501
+    page = (
+        b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>"
+        b"</body></html>"
+    )
     return BytesResponse(502, {"content-type": "text/html", "retry-after": "0.1"}, [page])
 
 

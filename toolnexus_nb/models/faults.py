@@ -267,7 +267,8 @@ def with_faults(client: Client | None = None, faults: Any = None, **options: Any
     """
     if client is None:
         raise SetupError(
-            'faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus faults args-cut'  # noqa: E501
+            'faults are no model of their own: tn.connect("rehearsal", faults=["args-cut"]), or %toolnexus '
+            "faults args-cut"
         )
     inner = without_faults(client)
     planned = read_faults(faults) if faults else []

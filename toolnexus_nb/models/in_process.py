@@ -89,7 +89,7 @@ class InProcessTransport:
         """Chunks as the function gives its pieces; what it raises on the way is an error event."""
         voice = self._voice(body)
         said: list[Any] = []
-        yield event(_chunk(voice, {"role": "assistant", "content": ""}))
+        yield event(voice.chunk({"role": "assistant", "content": ""}))
         calls = 0
         try:
             async for piece in _pieces(answer):
@@ -97,14 +97,14 @@ class InProcessTransport:
                 one = _spoken([piece], body, first_call=calls)
                 calls += len(one.calls)
                 for delta in _deltas(one, calls - len(one.calls)):
-                    yield event(_chunk(voice, delta))
+                    yield event(voice.chunk(delta))
         except Exception as error:
             yield event(json.loads(self._problem(error)))
             return
         whole = _spoken(said, body)
-        yield event(_chunk(voice, {}, whole.finish))
+        yield event(voice.chunk({}, whole.finish))
         if whole.usage is not None:
-            yield event({**_chunk(voice, {}), "choices": [], "usage": dict(whole.usage)})
+            yield event({**voice.chunk({}), "choices": [], "usage": dict(whole.usage)})
         yield DONE
 
     def _voice(self, body: Mapping[str, Any]) -> Voice:
@@ -139,7 +139,8 @@ def arguments_for(generate: Generate, body: Mapping[str, Any]) -> dict[str, Any]
         return {p.name: values[p.name] for p in named}
     if len(needed) > 2:
         raise SetupError(
-            f"{_name_of(generate)} must take messages, or messages and tools; it wants {', '.join(p.name for p in needed)}"  # noqa: E501
+            f"{_name_of(generate)} must take messages, or messages and tools; it wants "
+            f"{', '.join(p.name for p in needed)}"
         )
     return [values["messages"], values["tools"]][: max(1, len(needed))]
 
@@ -209,7 +210,8 @@ def _as_mapping(value: Any) -> Mapping[str, Any]:
         if hasattr(value, dump):
             return _as_mapping(getattr(value, dump)())
     raise TypeError(
-        f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a message as a dict"  # noqa: E501
+        f"it gave a {type(value).__name__}; it may give text, a (name, arguments) pair, a list of pairs, or a "
+        f"message as a dict"
     )
 
 
@@ -226,16 +228,6 @@ def _deltas(spoken: Spoken, first: int) -> Iterable[dict[str, Any]]:
         }
         for piece in argument_pieces(call.arguments):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _chunk(voice: Voice, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-    return {
-        "id": voice.id,
-        "object": "chat.completion.chunk",
-        "created": voice.created,
-        "model": voice.model,
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-    }
 
 
 def _name_of(generate: Generate) -> str:

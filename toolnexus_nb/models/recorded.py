@@ -79,7 +79,8 @@ class ReplayTransport:
                 Drift(
                     round_of(body),
                     "order",
-                    f"request {found.number} of the recording, where request {self.recorded[self._next].number} was next",  # noqa: E501
+                    f"request {found.number} of the recording, where request "
+                    f"{self.recorded[self._next].number} was next",
                 )
             ]
         self._next = (position + 1) % len(self.recorded)  # at the end it begins again: a notebook may be run twice
@@ -95,8 +96,7 @@ class ReplayTransport:
         """Nothing is held."""
 
     def _find(self, body: Mapping[str, Any]) -> Recorded:
-        """The recorded request that fits best: the same one, else the same prompt and round, else the next with a
-        near prompt."""
+        """The recorded request that fits best: the same, else the same prompt and round, else the next near one."""
         now = round_of(body)
         prompt = prompt_of(body.get("messages") or ())
         in_order = self.recorded[self._next :] + self.recorded[: self._next]
@@ -126,7 +126,8 @@ class ReplayTransport:
             )
         return ReplayMiss(
             f"round {round_}: the recording {self.name} has no answer for the prompt {_short(prompt)}; "
-            f"it holds {'; '.join(_short(one) for one in known[:4])}. Nothing was sent; record it again, or ask one of those.",  # noqa: E501
+            f"it holds {'; '.join(_short(one) for one in known[:4])}. Nothing was sent; record it again, or "
+            f"ask one of those.",
             round=round_,
             field="prompt",
         )

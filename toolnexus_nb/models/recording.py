@@ -152,8 +152,7 @@ class Recorder:
 
 
 def _event_lines(exchange: Exchange, secrets: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """One line for each event of a stream, with the time of its last byte; a body that is no stream is one line of
-    text."""
+    """One line for each event, with the time of its last byte; a body that is no stream is one line of text."""
     if "event-stream" not in exchange.headers.get("content-type", "") and not exchange.body.lstrip().startswith(
         (b"data:", b":", b"event:")
     ):
@@ -265,7 +264,8 @@ def _check_version(path: str | os.PathLike[str], entry: dict[str, Any]) -> None:
         raise RecordingError(f'{path} is no recording: its first line lacks "recording"')
     if version != VERSION:
         raise RecordingError(
-            f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; record it again"  # noqa: E501
+            f"{path} is a recording of version {version}, and this toolnexus_nb reads version {VERSION}; "
+            f"record it again"
         )
 
 

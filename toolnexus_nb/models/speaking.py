@@ -1,5 +1,4 @@
-"""How a keyless model speaks: a message as the server-sent events of a real provider, in small pieces at a human
-pace."""
+"""How a keyless model speaks: a message as server-sent events, in small pieces and at a human pace."""
 
 from __future__ import annotations
 
@@ -58,6 +57,16 @@ class Voice:
     longest: float = 1.4
     """Seconds of waiting in one reply at pace 1, however long it is."""
 
+    def chunk(self, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        """One chunk of the reply."""
+        return {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        }
+
     async def wait(self, seconds: float) -> None:
         """Let time pass as a model would, but never more than `longest` in all."""
         seconds = min(seconds, self.longest - self.spent)
@@ -106,15 +115,7 @@ def argument_pieces(text: str) -> list[str]:
 def chunks(spoken: Spoken, voice: Voice) -> Iterator[tuple[float, dict[str, Any]]]:
     """(seconds to wait before it, chunk) for every chunk of a message."""
 
-    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-        return {
-            "id": voice.id,
-            "object": "chat.completion.chunk",
-            "created": voice.created,
-            "model": voice.model,
-            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        }
-
+    chunk = voice.chunk
     yield 0.12, chunk({"role": "assistant", "content": None if spoken.calls and not spoken.text else ""})
     for piece in pieces(spoken.reasoning):
         yield 0.018, chunk({"reasoning_content": piece})

@@ -158,7 +158,9 @@ def answer_request(body: Mapping[str, Any]) -> dict[str, Any]:
             messages.append(
                 {
                     "role": "user",
-                    "content": f"The result is: {message.get('content')}\nNow answer my question in one short sentence.",  # noqa: E501
+                    "content": (
+                        f"The result is: {message.get('content')}\nNow answer my question in one short sentence."
+                    ),
                 }
             )
         elif role == "assistant" and message.get("tool_calls"):

@@ -17,7 +17,10 @@ from .values import IMPOSSIBLE, Candidate
 from .words import text_words
 
 _MONEY = frozenset(
-    "price amount cost budget salary income revenue money payment fee balance investment principal loan value worth bid bill total spend".split()  # noqa: E501
+    (
+        "price amount cost budget salary income revenue money payment fee balance investment principal loan "
+        "value worth bid bill total spend"
+    ).split()
 )
 _RATES = frozenset("rate ratio probability percentage percent yield discount interest growth tip tax fraction".split())
 _PLURALS = frozenset("dice people children men women mice".split())

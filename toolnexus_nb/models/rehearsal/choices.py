@@ -61,8 +61,7 @@ def choice_words(choice: Any) -> list[str]:
 
 
 def choices(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
-    """Enum values named in the prompt, whatever their case, plural or spelling of spaces; a number among them by its
-    value."""
+    """Enum values named in the prompt, whatever their case, plural or spaces; a number among them by its value."""
     stems = [token.stem for token in reading.tokens]
     flat = {
         at: [

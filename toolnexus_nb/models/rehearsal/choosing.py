@@ -126,8 +126,7 @@ def _general_search(filled: Filled, reading: Reading) -> bool:
 
 
 def _foreign_verb(filled: Filled, reading: Reading) -> bool:
-    """Whether the prompt opens with a word of its own that the tool knows nothing of: "drop the table" is no
-    listing."""
+    """Whether the prompt opens with a verb that the tool knows nothing of: "drop the table" is no listing."""
     for at, token in enumerate(reading.tokens[:6]):
         if token.kind != "word":
             return False
@@ -147,8 +146,7 @@ def _called_by_name(offer: Offer, reading: Reading) -> bool:
 
 
 def _telling(filled: Filled, reading: Reading) -> list[str]:
-    """Values of a kind that few tools take: one of its own choices, a language, a currency, an address, a path, a
-    unit."""
+    """Values of a kind that few tools take: a choice of its own, a language, a currency, an address, a unit."""
     return [
         reading.tokens[min(source)].text
         for parameter in filled.offer.required
@@ -165,8 +163,7 @@ def _idle_share(filled: Filled, reading: Reading) -> float:
 
 
 def _sureness(filled: Filled, reading: Reading) -> float:
-    """The share of the required arguments that is known: free text counts less, "it" and "there" nearly as much as a
-    value."""
+    """The share of the required arguments that is known: free text counts less, and so do "it" and "there"."""
     required = filled.offer.required
     if not required:
         return 1.0

@@ -10,7 +10,8 @@ from datetime import date
 from typing import Any
 
 _ERROR = re.compile(
-    r"^\s*(?:\[?(?:tool )?error\b|error executing|exception\b|traceback|failed\b|unknown tool|invalid\b|denied\b|not executed|cannot\b|can't\b"  # noqa: E501
+    r"^\s*(?:\[?(?:tool )?error\b|error executing|exception\b|traceback|failed\b|unknown tool|invalid\b|"
+    r"denied\b|not executed|cannot\b|can't\b"
     r"|[A-Z]\w*(?:Error|Exception|Timeout|Warning)\b"
     r"|.{0,80}\b(?:was not run|could not be read|was stopped:|was cancelled|did not allow this call)\b)",
     re.IGNORECASE,

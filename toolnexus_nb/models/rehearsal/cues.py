@@ -31,8 +31,7 @@ def _nearness(token: Token, stems: frozenset[str]) -> float:
 
 
 def cue(reading: Reading, start: int, end: int, parameter: Parameter) -> float:
-    """How strongly the words around tokens start..end name the parameter: 3 right before, 2.5 right after, 0 not at
-    all."""
+    """How strongly the words around start..end name the parameter: 3 right before, 2.5 right after, 0 not at all."""
     if start and reading.tokens[start].kind != "number":
         fed = PREPOSITIONS.get(reading.tokens[start - 1].lower)
         if fed and reading.tokens[start - 1].lower not in _NAMING and not fed & set(parameter.words):

@@ -57,8 +57,7 @@ def _from_before(conversation: Conversation, steps: list[Step], reading: Reading
 
 
 def is_request(prompt: str) -> bool:
-    """Whether somebody asks for something, rather than telling: a question mark, or a verb or question word up
-    front."""
+    """Whether somebody asks, rather than tells: a question mark, or a verb or question word up front."""
     words = [word.strip(".,!:;\"'").lower() for word in prompt.split()]
     first = next(
         (word for word in words if word not in ("please", "ok", "and", "then", "now", "so", "hey", "hi", "hello")), ""

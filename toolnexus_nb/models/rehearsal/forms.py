@@ -1,5 +1,4 @@
-"""Answers in a form the caller asks for (response_format): JSON that fits the schema, filled from prompt and
-results."""
+"""Answers in the form a caller asks for (response_format): JSON, filled from prompt and results."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ def _results(calls: Sequence[Call]) -> list[dict[str, Any]]:
 
 
 def _shaped(parameter: Parameter, text: str, reading: Reading, calls: Sequence[Call]) -> Any:
-    """A value for one schema: an object is filled property by property, from the results first, then from the
-    prompt."""
+    """A value for one schema; an object property by property, from the results first, then from the prompt."""
     if parameter.kind != "object":
         return _one(parameter, text, calls)
     said = fill(Offer(parameter.name, parameter.description, parameter.properties), reading).arguments

@@ -1,5 +1,4 @@
-"""Several calls of one tool in one breath: "a radius of 5, then one of 10", "Queens Hotel from May 1 to 3 and Royal
-Hotel from …".
+"""Several calls of one tool in one breath: "a circle of radius 5, another of 10", "Oslo on Monday and Rome on Friday".
 
 Two ways to say it: values listed for a parameter (`spread`), or the same parameters filled again and again (`frames`).
 """

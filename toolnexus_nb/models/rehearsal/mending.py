@@ -12,7 +12,9 @@ from .offers import Offer, Parameter
 from .reading import Reading
 
 _LISTED = re.compile(
-    r"(?:(?:must|should) be one of|one of|must be|should be|expected|available(?: \w+)?|allowed(?: values)?|valid(?: \w+)?|known(?: \w+)?|choose from|options(?: are)?|supported(?: \w+)?|not in)\W*[:(\[{]?\s*(?P<list>[^.;\n]+)",  # noqa: E501
+    r"(?:(?:must|should) be one of|one of|must be|should be|expected|available(?: \w+)?|allowed(?: values)?|"
+    r"valid(?: \w+)?|known(?: \w+)?|choose from|options(?: are)?|supported(?: \w+)?|"
+    r"not in)\W*[:(\[{]?\s*(?P<list>[^.;\n]+)",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(r"(?:did you mean|try|use)\s+[\"'“`]?(?P<word>[\w./@+-]+)", re.IGNORECASE)
@@ -84,7 +86,8 @@ def _other_type(value: Any, error: str) -> Any:
     """The same value in the type the error asks for."""
     said = error.lower()
     wants = re.search(
-        r"(?:expected|must be|should be|input should be|is not of type|needs?)\D{0,20}\b(integer|number|float|string|array|list|boolean)\b",  # noqa: E501
+        r"(?:expected|must be|should be|input should be|is not of type|needs?)\D{0,20}\b(integer|number|float|"
+        r"string|array|list|boolean)\b",
         said,
     )
     if wants is None:

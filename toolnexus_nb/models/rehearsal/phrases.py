@@ -14,13 +14,18 @@ from .words import best_kin, kinship, worth
 
 # Words that part one phrase from the next.
 _BORDERS = frozenset(
-    "from in at on by until under below over above using via before after during per within due for with near to into of about"  # noqa: E501
-    " and or that which who whom whose where when while is are was were be been found like related based between through than"  # noqa: E501
+    "from in at on by until under below over above using via before after during per within due for with "
+    "near to into of about"
+    " and or that which who whom whose where when while is are was were be been found like related based "
+    "between through than"
     " regarding concerning has have had does do did".split()
 )
 _ENDS = frozenset("under below until due before after within per using via".split())
 _LEADS = frozenset(
-    "for about of on to regarding concerning titled called named saying that says the a an some any my me us our your please".split()  # noqa: E501
+    (
+        "for about of on to regarding concerning titled called named saying that says the a an some any my me us "
+        "our your please"
+    ).split()
 )
 _PLACING = frozenset("in at near from to for of around between".split())
 _CALLED = frozenset("called named titled entitled saying says reading labelled labeled".split())

@@ -1,5 +1,4 @@
-"""One request in, one plan out: what the rehearsal model thinks, says and calls. Pure: the same request gives the
-same plan.
+"""One request in, one plan out: what the rehearsal model thinks, says and calls. Pure: same request, same plan.
 
 Each round starts from nothing: the prompt is planned again, the calls that were made are laid over the plan, and
 what is left of it is the next move. So the planner keeps no state, and any history it is given can be continued.
@@ -100,8 +99,7 @@ def _insisted(choice: Any, offers: list[Offer]) -> list[Offer] | None:
 
 
 def _laid_over(steps: list[Step], made: list[Call]) -> list[_Progress]:
-    """Each step with the calls made for it, in order; a further call of the same tool after an error is its second
-    try."""
+    """Each step with the calls made for it, in order; the same tool again after an error is its second try."""
     progress = [_Progress(step) for step in steps]
     for call in made:
         same = [one for one in progress if _is_for(call, one.step.offer)]

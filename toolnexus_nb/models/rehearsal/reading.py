@@ -1,5 +1,4 @@
-"""Reading a prompt: words, and the things in it that can become arguments (numbers, names, quoted text, days,
-addresses)."""
+"""Reading a prompt: words, and what in it can become an argument (numbers, names, quotes, days, addresses)."""
 
 # ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
@@ -50,7 +49,9 @@ _FIXED = re.compile(
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
     r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
-    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"  # noqa: E501
+    r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|"
+    r"\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|"
+    r"\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
 )
 _NUMBER = re.compile(
     r"(?P<currency>[$€£¥₹])?\s?(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)"

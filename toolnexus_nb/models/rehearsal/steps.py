@@ -75,8 +75,7 @@ def spread(found: Match, reading: Reading) -> list[Step]:
 
 
 def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> list[Step]:
-    """ "The weather in the capital of France": a tool whose argument is another tool's answer, spoken inside the
-    clause."""
+    """ "The weather in the capital of France": an argument that is another tool's answer, spoken inside the clause."""
     for inner in rank(offers, reading):
         if inner.score < THRESHOLD or inner.offer.name == outer.offer.name or inner.filled.missing:
             continue
@@ -179,8 +178,7 @@ def _placed(
     earlier: Earlier,
     reading: Reading,
 ) -> dict[str, Any]:
-    """Numbers and the earlier result in the order they are spoken: "multiply it by 10" is (it, 10), "subtract 4 from
-    it" (it, 4)."""
+    """Numbers and the earlier result in the order they are spoken; "subtract 4 from it" turns them round."""
     named = any(filled.scores.get(name, 0.0) >= 1.5 for name in places)
     arguments: dict[str, Any] = {**filled.arguments, open_.name: earlier}
     if not named and len(numbers) == len(places) + 1:

@@ -19,7 +19,10 @@ from .words import best_kin, stem, worth
 
 _COUNTED = frozenset(("person", "percent", "dollar", "euro", "yen", "rupee", "word", "page", "bin"))
 _LANDMARKS = frozenset(
-    "rainforest airport park river island university street district valley beach station mountain lake desert coast".split()  # noqa: E501
+    (
+        "rainforest airport park river island university street district valley beach station mountain lake "
+        "desert coast"
+    ).split()
 )
 _SUM = re.compile(
     r"(?<![\w.])[-(]*\d[\d.,]*\)*%?(?:\s*(?:[-+*/×÷^%]|\*\*|of|x|plus|minus|times|divided by)\s*[-(]*\d[\d.,]*\)*%?)+"
@@ -137,8 +140,7 @@ def _wants_weekday(parameter: Parameter) -> bool:
 
 
 def _place_in(name: str, places: frozenset[str]) -> str:
-    """The known place inside a name: "King of France" -> "France"; the name itself when it is one; "" when there is
-    none."""
+    """The known place inside a name ("King of France" -> "France"), or ""."""
     words = name.split()
     for count in range(len(words), 0, -1):
         for begin in range(len(words) - count + 1):
