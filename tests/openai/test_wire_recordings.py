@@ -18,8 +18,8 @@ CUTS = {"whole": 1_000_000, "odd pieces": 7, "byte by byte": 1}
 
 
 def read(body: bytes, cut: int, status: int, streaming: bool) -> tuple[list[Choice], Any, APIError | None]:
-    """The choices, the usage and the error of a body."""
-    if not streaming:
+    """The choices, the usage and the error of a body; a plain body in pieces is read as one where a stream was due."""
+    if not streaming and (status >= 400 or cut >= len(body)):
         try:
             response = parse_response(body, status)
         except APIError as error:
