@@ -74,6 +74,7 @@ TOOLS = [
     tool("change"),
     tool("say"),
     tool("ask"),
+    tool("chatter"),
     tool(
         "odd",
         {
@@ -140,6 +141,10 @@ def call(name, given, request):
     if name == "say":
         send(method="notifications/message", params={"level": "warning", "logger": "raw", "data": "watch out"})
         return text("said")
+    if name == "chatter":
+        print("debugging here", flush=True)
+        note("n" * 3_000_000)
+        return text("chattered")
     if name == "ask":
         wanted = {"type": "object", "properties": {"colour": {"type": "string", "default": "red"}}}
         send(id="q", method="elicitation/create", params={"message": "Which colour?", "requestedSchema": wanted})

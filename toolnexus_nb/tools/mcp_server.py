@@ -85,8 +85,13 @@ class McpServer:
 
     @property
     def stderr(self) -> list[str]:
-        """The last lines the server wrote to stderr, secrets blanked; of this session, or of the last one."""
-        return [self._redacted(line) for line in self._stderr.lines]
+        """The last lines the server wrote to stderr, secrets blanked; of this session, or of the last one.
+
+        What it printed on stdout and is no message comes after them: a `print` left in a server is meant for somebody.
+        """
+        process = self._session.process if self._session is not None else None
+        printed = [f"(stdout, no MCP message) {line}" for line in process.noise.lines] if process is not None else []
+        return [self._redacted(line) for line in (*self._stderr.lines, *printed)]
 
     @property
     def tools(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import socket
 import subprocess
 import sys
@@ -26,9 +27,13 @@ def raw() -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def awkward() -> list[str]:
-    """The command of a server on the SDK."""
-    return [sys.executable, str(SERVERS / "awkward.py")]
+def module() -> Any:
+    """The server on the SDK (`awkward.py`) as a fresh module of this process."""
+    spec = importlib.util.spec_from_file_location("awkward_server", SERVERS / "awkward.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

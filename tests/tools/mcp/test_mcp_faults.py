@@ -155,13 +155,13 @@ def test_an_elicitation_policy_that_is_unknown(kit, raw):
         kit.add_mcp_sync("bad", command=raw(), elicitation="always")
 
 
-def test_a_tool_that_was_removed_meanwhile(kit, awkward):
-    server = kit.add_mcp_sync("a", command=awkward)
+def test_a_tool_that_was_removed_meanwhile(kit, module):
+    server = kit.add_mcp_sync("a", server=module.server)
     got = server.call_sync("gone")
     assert got.is_error and "gone" in got.output
 
 
-def test_an_error_of_the_protocol_is_a_result(kit, awkward):
-    kit.add_mcp_sync("a", command=awkward)
+def test_an_error_of_the_protocol_is_a_result(kit, module):
+    kit.add_mcp_sync("a", server=module.server)
     got = kit.execute_sync("a_refuse")
     assert got.is_error and "request refused" in got.output and "demo" in got.output

@@ -16,8 +16,8 @@ def model(*calls):
     return tn.connect(generate)
 
 
-def test_progress_of_a_server_is_an_event(kit, awkward):
-    kit.add_mcp_sync("a", command=awkward)
+def test_progress_of_a_server_is_an_event(kit, module):
+    kit.add_mcp_sync("a", server=module.server)
 
     async def run():
         chat = tn.Chat(model(("a_slow", {"n": 3, "delay": 0.01})), kit)

@@ -276,6 +276,15 @@ def test_logs_are_kept(kit, raw, until):
     assert (entry.level, entry.logger, entry.data) == ("warning", "raw", "watch out")
 
 
+def test_noise_on_both_streams_is_bounded_kept_and_harmless(kit, raw, until):
+    server = kit.add_mcp_sync("r", command=raw("--stderr", "hello"))
+    assert kit.execute_sync("r_chatter").output == "chattered"
+    assert until(lambda: any(line.startswith("nnn") for line in server.stderr))
+    assert server.stderr[0] == "hello" and "(stdout, no MCP message) debugging here" in server.stderr
+    assert sum(map(len, server.stderr)) < 1_000_000
+    assert kit.execute_sync("r_echo", {"text": "fine"}).output == "fine"
+
+
 def test_reading_from_a_server_without_tools_gives_none(kit, raw):
     server = kit.add_mcp_sync("r", command=raw("--no-tools"))
     assert server.is_open and kit.names == [] and server.resources_sync() == [] and server.prompts_sync() == []

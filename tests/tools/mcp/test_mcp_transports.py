@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 
 from toolnexus_nb.tools.context import ToolContext
-
-SERVERS = Path(__file__).parents[2] / "servers"
-
-
-@pytest.fixture
-def module():
-    """The awkward server as a fresh module of this process."""
-    spec = importlib.util.spec_from_file_location("awkward_server", SERVERS / "awkward.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(("kind", "transport"), [("http", "http"), ("sse", "sse")])
