@@ -112,7 +112,10 @@ from .tools.linting import lint as lint
 from .tools.mcp import Elicitation as Elicitation
 from .tools.mcp import McpServer as McpServer
 from .tools.mcp import McpServerError as McpServerError
+from .tools.results import ResultPart as ResultPart
 from .tools.results import ToolResult as ToolResult
+from .tools.signature import SignatureError as SignatureError
+from .tools.strict import StrictError as StrictError
 from .tools.toolkit import Toolkit as Toolkit
 
 __version__: str

@@ -307,6 +307,8 @@ def _figure(value: Any) -> Rendered | None:
     named = "; ".join(title for title in titles if title)
     buffer = io.BytesIO()
     value.savefig(buffer, format="png", bbox_inches="tight")
+    if (pyplot := _loaded("matplotlib.pyplot")) is not None:
+        pyplot.close(value)  # or the inline backend shows it a second time at the end of the cell
     part = ResultPart("image", "image/png", buffer.getvalue(), name="figure.png")
     return f"a figure with {len(value.axes)} axes{f': {named}' if named else ''}", (part,)
 

@@ -189,7 +189,7 @@ def failed(error: BaseException) -> ToolResult:
     """The result of a call that raised: one line for the model, the traceback for the person."""
     line = error_line(error)
     return ToolResult.error(
-        line + _hint(line),
+        _with_hint(line),
         metadata={"reason": "exception", "exception": type(error).__name__},
         traceback=_traceback(error),
     )
@@ -219,10 +219,11 @@ _BOUND_TO_A_THREAD = (
 """What libraries say (there is no type for it) when their object is used on another thread or loop than its own."""
 
 
-def _hint(line: str) -> str:
-    if any(sign in line for sign in _BOUND_TO_A_THREAD):
-        return ". The object is bound to the notebook's main thread: define the tool with @tn.tool(main_thread=True)"
-    return ""
+def _with_hint(line: str) -> str:
+    if not any(sign in line for sign in _BOUND_TO_A_THREAD):
+        return line
+    way_out = "The object is bound to the notebook's main thread: define the tool with @tn.tool(main_thread=True)"
+    return f"{line.rstrip('.')}. {way_out}"
 
 
 def _traceback(error: BaseException) -> str:

@@ -58,7 +58,8 @@ def _ipython_names(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
 def fits(value: Any, kind: Any) -> bool:
     """Whether a value is a `kind`; what cannot be tested (a protocol that is no runtime one) fits."""
     if kind is None:
-        return not isinstance(value, type | types.FunctionType | types.BuiltinFunctionType)
+        written = isinstance(value, type | types.FunctionType | types.BuiltinFunctionType)
+        return not written and getattr(value, "__module__", None) not in ("typing", "typing_extensions", "__future__")
     try:
         return isinstance(value, kind)
     except TypeError:
