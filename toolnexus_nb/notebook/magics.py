@@ -165,7 +165,7 @@ def load(shell: Any) -> None:
         shell.set_hook("complete_command", magics.complete, str_key=key)
     shell.configurables.append(the_session.config)
     undo_errors = short_errors()
-    request = getattr(shell, "get_parent", dict)() or {}
+    request: dict[str, Any] = getattr(shell, "get_parent", dict)() or {}
     the_session.cell_starts(SimpleNamespace(cell_id=(request.get("metadata") or {}).get("cellId")))  # the cell at hand
 
     def undo() -> None:
