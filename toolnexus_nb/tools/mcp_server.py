@@ -161,9 +161,12 @@ class McpServer:
         await hop(self._refresh)
 
     async def _open(self) -> None:
+        failures = self._failures
         async with self._opening:
             if self._session is not None and self._session.is_open:
                 return
+            if self._failures > failures:  # another call has just tried in vain: to try again would double the wait
+                raise McpServerError(self._why_not_open, server=self.name, stderr=self.stderr)
             self._take_list(await self._connect())
             toolkit = self._toolkit()
             if toolkit is not None:
@@ -334,13 +337,14 @@ class McpServer:
         )
         try:
             given, remark = await answer(self.spec.elicitation, question)
+            accepted = given is not None and given is not False
+            content = given if isinstance(given, dict) else None
+            result = ElicitResult(action="accept", content=content) if accepted else ElicitResult(action="decline")
         except Exception as error:
-            given = None
-            remark = f"{self.name} asked {params.message!r}, and the answering function failed: {describe(error)}"
+            result = ElicitResult(action="decline")
+            remark = f"{self.name} asked: {params.message!r}; declined, since the answering failed: {describe(error)}"
         self.note(remark)
-        if given is None or given is False:
-            return ElicitResult(action="decline")
-        return ElicitResult(action="accept", content=given if isinstance(given, dict) else None)
+        return result
 
     # --- calls ---
 

@@ -6,7 +6,10 @@ import asyncio
 import gc
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -132,10 +135,20 @@ def test_concurrent_calls_to_a_lost_server_open_it_once(kit, raw, until):
     assert len({json.loads(one)["pid"] for one in said}) == 1 and server.status().reopened == 1
 
 
-def test_reopening_stops_after_three_failures_until_asked(kit, raw, tmp_path, until):
-    import shutil
-    import sys
+def test_calls_that_wait_for_an_opening_in_vain_fail_with_it(kit, raw, tmp_path, until):
+    program = tmp_path / "server.py"
+    shutil.copy(raw()[1], program)
+    server = kit.add_mcp_sync("r", command=[sys.executable, str(program)], timeout=1)
+    program.write_text("import time; time.sleep(60)")
+    os.kill(pid_of(server), signal.SIGKILL)
+    assert until(lambda: server.state == "lost")
+    started = time.monotonic()
+    with ThreadPoolExecutor(6) as pool:
+        answers = set(pool.map(lambda _: kit.execute_sync("r_where").output, range(6)))
+    assert time.monotonic() - started < 3 and len(answers) == 1 and "within 1 s" in answers.pop()
 
+
+def test_reopening_stops_after_three_failures_until_asked(kit, raw, tmp_path, until):
     program = tmp_path / "server.py"
     shutil.copy(raw()[1], program)
     server = kit.add_mcp_sync("r", command=[sys.executable, str(program)])
@@ -206,9 +219,6 @@ def test_a_deaf_server_and_what_it_started_are_ended_at_close(kit, raw, running)
 
 
 def test_the_interpreters_exit_leaves_no_process(raw, running):
-    import subprocess
-    import sys
-
     code = (
         "import sys, toolnexus_nb as tn\n"
         "kit = tn.Toolkit()\n"

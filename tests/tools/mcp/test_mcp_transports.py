@@ -136,6 +136,7 @@ def test_without_a_policy_a_server_may_not_ask(kit, module):
         (lambda question: {"ok": False}, "accept:False"),
         (lambda question: None, "decline:None"),
         (lambda question: 1 / 0, "decline:None"),
+        (lambda question: {"ok": {"no": "form value"}}, "decline:None"),
         ("form", "decline:None"),
     ],
 )
