@@ -156,6 +156,11 @@ def test_D14_half_an_event_at_the_end_is_an_answer_cut_off(wire: Any) -> None:
         wire.hear((data(SAYS) + "\n\n" + data(ENDS)[:-9]).encode())
 
 
+def test_D14_also_when_it_is_the_first(wire: Any) -> None:
+    with pytest.raises(StreamError, match="before the answer was complete"):
+        wire.hear(data(SAYS)[:-9].encode())
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_D15_a_whole_reply_where_a_stream_was_asked_for(wire: Any, indent: int | None) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -28,6 +28,8 @@ class ChunkDecoder:
         self.ended = False
         self.complete = False
         self.seen = False
+        self._has_choices = False
+        self._first = b""  # the first event, for saying what this is if it turns out to be no answer
 
     def feed(self, item: bytes) -> Iterator[ChatCompletionChunk]:
         """Take the next bytes. Raises APIError for an error event, StreamError for one that can't be read (D20)."""
@@ -40,8 +42,8 @@ class ChunkDecoder:
         except StreamError as error:
             if error.code != _UNREADABLE:
                 raise
-        strange = self._reader.unrecognised.strip()
-        if strange and not self.seen and not self.ended:
+        strange = self._first or self._reader.unrecognised.strip()
+        if strange and not self._has_choices and not self.ended:
             raise no_answer(strange)
 
     def _chunks(self, events: list[SSEEvent]) -> Iterator[ChatCompletionChunk]:
@@ -54,6 +56,7 @@ class ChunkDecoder:
                 continue
             if isinstance(chunk, ChatCompletionChunk):
                 self.seen = True
+                self._has_choices = self._has_choices or bool(chunk.choices)
                 self._spread(chunk)
             yield chunk
 
@@ -69,6 +72,7 @@ class ChunkDecoder:
         except ValueError:
             self._refuse(event)
             return None
+        self._first = self._first or data
         if chunk.error or event.name == "error":
             raise self._error(data)
         if not chunk.choices and chunk.usage is None:
