@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -88,17 +89,20 @@ def serve_here(app: ASGIApp, host: str, port: int, ready: Callable[[str], None])
 
     async def main() -> None:
         with main_thread_open(asyncio.get_running_loop()):  # for tools that are bound to the thread of their module
-            await serve()
-
-    async def serve() -> None:
-        serving = asyncio.ensure_future(server.serve(sockets=[listening]))
-        await _until_started(server, serving)
-        if server.started:
-            ready(_address(host, listening))
-        await serving
+            await _serving(server, listening, lambda: ready(_address(host, listening)))
 
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn has stopped gracefully and raises it again
         asyncio.run(main())
+
+
+async def _serving(server: uvicorn.Server, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until told to stop; `ready` is called once it answers."""
+    serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+    while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn tells it by an attribute
+        await asyncio.sleep(0.01)
+    if server.started:
+        ready()
+    await serving
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
@@ -109,11 +113,6 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-async def _until_started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:
-    while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn tells it by an attribute
-        await asyncio.sleep(0.01)
-
-
 def _address(host: str, listening: socket.socket) -> str:
     return f"http://{_in_url(host)}:{listening.getsockname()[1]}"
 
@@ -122,7 +121,8 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket, bound here so that a taken port is the caller's OSError and not a line in a thread's log."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":  # there it would let another program take the port over
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(512)
     except OSError:
@@ -138,14 +138,8 @@ def _in_url(host: str) -> str:
 
 
 def _serve(server: uvicorn.Server, listening: socket.socket, ready: threading.Event) -> None:
-    async def main() -> None:
-        serving = asyncio.ensure_future(server.serve(sockets=[listening]))
-        await _until_started(server, serving)
-        ready.set()
-        await serving
-
     try:
-        asyncio.run(main())
+        asyncio.run(_serving(server, listening, ready.set))
     finally:
         ready.set()
         listening.close()
