@@ -90,10 +90,10 @@ def head(title: str, *facts: str, status: str = "") -> str:
 
 def foot(*facts: str, end: str = "") -> str:
     """The footer line, of HTML parts."""
-    inner = join(tag("span", fact) for fact in facts if fact)
+    inner = [tag("span", fact) for fact in facts if fact]
     if end:
-        inner += " " + tag("span", end, cls="tnx-end")
-    return tag("footer", inner, cls="tnx-foot", style="padding:6px 12px") if inner else ""
+        inner.append(tag("span", end, cls="tnx-end"))
+    return tag("footer", SEPARATOR.join(inner), cls="tnx-foot", style="padding:6px 12px") if inner else ""
 
 
 def heading(text: str, cls: str = "tnx-h") -> str:
