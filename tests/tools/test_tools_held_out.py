@@ -389,3 +389,22 @@ def test_numpy_numbers_and_pandas_times():
     assert [one["type"] for one in tool.input_schema["properties"].values()] == ["number", "integer", "string"]
     a, b, c = tool.execute_sync({"a": 1.5, "b": 2, "c": "2026-05-31T10:00:00"}).value
     assert (type(a), type(b), c) == (numpy.float64, numpy.int64, pandas.Timestamp("2026-05-31 10:00"))
+
+
+@pytest.mark.parametrize("function", [f09, f10])
+def test_of_a_union_of_objects_the_branch_that_was_meant_is_told(function):
+    tool = tn.tool(function)
+    assert "x.breed is missing: a string is required" in tool.execute_sync({"x": {"kind": "dog"}}).output
+    assert (
+        'x.lives must be an integer, but got "many"'
+        in tool.execute_sync({"x": {"kind": "cat", "lives": "many"}}).output
+    )
+    assert "x must be an object with" in tool.execute_sync({"x": 5}).output
+
+
+def test_a_union_that_nothing_fits_is_shown_with_the_value_that_stands_there():
+    def f(x: list[Union[Cat, list[int]]]) -> Any:
+        return x
+
+    assert "[0] must be" in tn.tool(f).execute_sync({"x": [["a"]]}).output
+    assert 'but got ["a"]' in tn.tool(f).execute_sync({"x": [["a"]]}).output

@@ -28,4 +28,4 @@ _NAMES: dict[str, str] = {
     "tool": "definition",
 }
 
-__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)  # noqa: PLE0605
+__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)

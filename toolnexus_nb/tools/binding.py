@@ -126,7 +126,7 @@ class SignatureBinder:
                     return slot.shape.read(pruned)
                 except ValidationError:
                     pass  # leaving the nulls out does not make it fit: report what was sent
-            said = sentences(path, schema, error, slot.shape.definitions)
+            said = sentences(path, schema, value, error, slot.shape.definitions)
             misfits.extend({**dict(found), **dict(said)}.values())
             return None
         except RecursionError:

@@ -94,42 +94,108 @@ def _could_be(schema: Any, value: Any, definitions: JSONSchema) -> bool:
     return True
 
 
-def sentences(path: Path, schema: JSONSchema, error: ValidationError, definitions: JSONSchema) -> list[Said]:
-    """One sentence for each place pydantic refused; the branches of a union are one place."""
-    found: dict[Path, str] = {}
-    for one in error.errors(include_url=False):
-        place, node, whole = _walk(path, schema, one["loc"], definitions)
-        if place in found:
-            continue
-        found[place] = _sentence(place, node, whole, one, definitions)
-    return list(found.items())
+def sentences(
+    path: Path, schema: JSONSchema, value: Any, error: ValidationError, definitions: JSONSchema
+) -> list[Said]:
+    """One sentence for each place in `value` (which stands at `path`) that pydantic refused.
+
+    Of a union's branches only the one that was meant is told, or the union as a whole where that is not clear.
+    """
+    return list(_Refusals(path, value, error, definitions).sentences(schema).items())
 
 
-def _walk(path: Path, schema: Any, location: tuple[int | str, ...], definitions: JSONSchema) -> tuple[Path, Any, bool]:
-    """(path, schema there, whether the location was followed to its end); stops at a union, whose tags are no keys."""
-    for step in location:
-        schema = _resolved(schema, definitions)
-        if "anyOf" in schema or "oneOf" in schema:
-            branches = [one for one in schema.get("anyOf", schema.get("oneOf")) if one != {"type": "null"}]
-            if len(branches) != 1:
-                return path, schema, False
-            schema = _resolved(branches[0], definitions)
-        if isinstance(step, int):
-            prefix = schema.get("prefixItems", ())
-            schema = prefix[step] if step < len(prefix) else schema.get("items")
-            path = (*path, step)
-        elif step in schema.get("properties", {}):
-            schema = schema["properties"][step]
-            path = (*path, step)
-        elif isinstance(schema.get("additionalProperties"), dict):
-            if step == "[key]":
-                return path, schema, False
-            schema = schema["additionalProperties"]
-            path = (*path, step)
-        elif schema.get("type") == "object" and not step.endswith(")") and "[" not in step and "-" not in step:
-            schema = {}
-            path = (*path, step)
-    return path, _resolved(schema, definitions), True
+class _Refusals:
+    """The errors of one value, followed through its schema."""
+
+    def __init__(self, path: Path, value: Any, error: ValidationError, definitions: JSONSchema) -> None:
+        self._path = path
+        self._value = value
+        self._errors = error.errors(include_url=False)
+        self._definitions = definitions
+
+    def sentences(self, schema: JSONSchema) -> dict[Path, str]:
+        found: dict[Path, str] = {}
+        for one in self._errors:
+            met = self._follow(schema, one["loc"])
+            if met is None or met[0] in found:
+                continue
+            path, node, whole = met
+            if whole:
+                found[path] = _sentence(path, node, one, self._definitions)
+            else:
+                found[path] = wrong_value(path, node, self._at(path), self._definitions)
+        return found
+
+    def _follow(self, schema: Any, location: tuple[int | str, ...]) -> tuple[Path, Any, bool] | None:
+        """(path, schema there, whether the location was followed to its end), or None for a branch nobody meant."""
+        path = self._path
+        for place, step in enumerate(location):
+            schema = _resolved(schema, self._definitions)
+            if "anyOf" in schema or "oneOf" in schema:
+                branches = [one for one in schema.get("anyOf", schema.get("oneOf")) if one != {"type": "null"}]
+                if len(branches) > 1:
+                    meant = self._meant(branches, location[:place], self._at(path))
+                    if meant is None:
+                        return path, schema, False
+                    if meant[0] != step:
+                        return None
+                    schema = meant[1]
+                    continue
+                schema = _resolved(branches[0], self._definitions)
+            if isinstance(step, int):
+                prefix = schema.get("prefixItems", ())
+                schema = prefix[step] if step < len(prefix) else schema.get("items")
+                path = (*path, step)
+            elif step in schema.get("properties", {}):
+                schema = schema["properties"][step]
+                path = (*path, step)
+            elif isinstance(schema.get("additionalProperties"), dict):
+                if step == "[key]":
+                    return path, schema, False
+                schema = schema["additionalProperties"]
+                path = (*path, step)
+        return path, _resolved(schema, self._definitions), True
+
+    def _meant(
+        self, branches: list[Any], before: tuple[int | str, ...], value: Any
+    ) -> tuple[int | str, JSONSchema] | None:
+        """(pydantic's tag, schema) of the branch an object was meant for: the one with the fewest errors."""
+        if not isinstance(value, dict):
+            return None
+        depth = len(before)
+        costs: dict[int | str, int] = {}
+        for one in self._errors:
+            if one["loc"][:depth] == before and len(one["loc"]) > depth:
+                tag = one["loc"][depth]
+                costs[tag] = costs.get(tag, 0) + (_OTHER_KIND if one["type"] == "literal_error" else 1)
+        tags = list(costs)
+        known = [_resolved(one, self._definitions) for one in branches]
+        if len(tags) == len(known):
+            candidates = dict(zip(tags, known, strict=True))
+        else:  # a discriminated union has chosen by itself
+            candidates = {tag: one for tag in tags for one in known if _has_choice(one, tag)}
+        objects = {tag: one for tag, one in candidates.items() if one.get("type") == "object"}
+        ranked = sorted(objects, key=lambda tag: costs[tag])
+        if not ranked or (len(ranked) > 1 and costs[ranked[0]] == costs[ranked[1]]):
+            return None
+        return ranked[0], objects[ranked[0]]
+
+    def _at(self, path: Path) -> Any:
+        value = self._value
+        for step in path[len(self._path) :]:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):  # a NamedTuple sent as a list is followed by its fields' names
+                return value
+        return value
+
+
+_OTHER_KIND = 100
+"""What a wrong discriminator counts: the value was meant for another branch."""
+
+
+def _has_choice(schema: JSONSchema, tag: Any) -> bool:
+    return any(tag in one.get("enum", ()) for one in schema.get("properties", {}).values() if isinstance(one, dict))
 
 
 def _resolved(schema: Any, definitions: JSONSchema) -> JSONSchema:
@@ -149,10 +215,8 @@ _LIMITS = frozenset(
 )  # fmt: skip
 
 
-def _sentence(path: Path, schema: JSONSchema, whole: bool, error: Any, definitions: JSONSchema) -> str:
+def _sentence(path: Path, schema: JSONSchema, error: Any, definitions: JSONSchema) -> str:
     kind, value = error["type"], error["input"]
-    if not whole:
-        return wrong_value(path, schema, value, definitions)
     if kind in ("missing", "missing_argument", "missing_keyword_only_argument", "missing_positional_only_argument"):
         return missing_value(path, schema, definitions)
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
