@@ -321,3 +321,15 @@ def test_a_verb_the_tools_do_not_know_is_never_answered_with_a_call(rehearsal: A
     talk = rehearsal("get_weather", "book_hotel")
     talk.ask(prompt)
     assert talk.calls() == []
+
+
+def test_months_and_units_are_no_places(rehearsal: Any) -> None:
+    talk = rehearsal("get_weather")
+    talk.ask("I go to Oslo in December. What is the weather there in Celsius?")
+    assert talk.calls() == [[("get_weather", {"city": "Oslo", "unit": "celsius"})]]
+
+
+def test_another_operation_is_not_done_by_the_tool_at_hand(rehearsal: Any) -> None:
+    talk = rehearsal("add")
+    talk.ask("Multiply 8 and 3 together")
+    assert talk.calls() == []

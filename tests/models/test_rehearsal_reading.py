@@ -131,3 +131,11 @@ def test_identifiers_fall_into_words() -> None:
 )
 def test_any_text_can_be_read(text: str) -> None:
     read(text, TODAY)
+
+
+def test_a_house_number_belongs_to_its_street() -> None:
+    assert found("12 Main Street, Springfield 90210", "name") == ["12 Main Street", "Springfield"]
+
+
+def test_owner_and_name_are_one_word_and_two_choices_are_not() -> None:
+    assert found("stars of octo/hello and this and/or that", "path") == ["octo/hello"]

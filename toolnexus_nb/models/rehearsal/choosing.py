@@ -17,6 +17,9 @@ _GENERAL_VERBS = frozenset("get find calculate compute determine show create gen
 _BEING = frozenset("is was are were be it's will would does did going".split())
 _SEEKS = frozenset("search find lookup query google".split())
 _SEARCHES = _SEEKS | frozenset("web internet wikipedia wiki online bing duckduckgo look up".split())
+_OPERATIONS = frozenset(
+    "multiply multiplied multiplying divide divided dividing subtract subtracted subtracting".split()
+)
 _ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
@@ -83,7 +86,7 @@ def match(offer: Offer, reading: Reading) -> Match:
         - 0.1 * idle
     )
     score += 0.1 * _same_verb(offer, reading) + 0.25 * _general_search(filled, reading)
-    if _foreign_verb(filled, reading):
+    if _foreign_verb(filled, reading) or _foreign_operation(filled, reading):
         score -= 0.35
     if _called_by_name(offer, reading):
         heard.append(offer.name)
@@ -135,6 +138,15 @@ def _foreign_verb(filled: Filled, reading: Reading) -> bool:
         if token.lower in _ASKING:
             return False
     return False
+
+
+def _foreign_operation(filled: Filled, reading: Reading) -> bool:
+    """Whether the prompt names a kind of reckoning the tool does not do: "multiply" for a tool that adds."""
+    return any(
+        token.kind == "word" and token.lower in _OPERATIONS and _explains(token.stem, filled.offer) < 0.6
+        for at, token in enumerate(reading.tokens)
+        if at not in filled.used
+    )
 
 
 def _called_by_name(offer: Offer, reading: Reading) -> bool:

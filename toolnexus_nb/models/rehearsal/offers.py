@@ -33,7 +33,7 @@ _ROLES: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("language", "language lang locale"),
         ("currency", "currency"),
         ("country", "country nation"),
-        ("place", "city timezone location place town state region destination origin address venue area county district neighborhood airport source departure arrival"),
+        ("place", "city timezone location loc place town state region destination origin address venue area county district neighborhood airport source departure arrival"),
         ("date", "date day deadline due birthday birthdate"),
         ("time", "time hour clock"),
         ("id", "id identifier code sku number reference isbn ticker symbol"),

@@ -48,7 +48,7 @@ _FIXED = re.compile(
     r"|(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
-    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
+    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[A-Za-z][\w-]{2,}/[A-Za-z][\w.-]{2,}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
     r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|"
     r"\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|"
     r"\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
@@ -176,7 +176,7 @@ def read(text: str, today: date) -> Reading:
             continue
         value = number(match["digits"])
         factor = _SUFFIXES.get(text[end : end + 1]) if not text[end + 1 : end + 2].isalnum() else None
-        if factor and end == match.end("digits") and (match["currency"] or text[end] in "kB"):
+        if factor and end == match.end("digits") and (match["currency"] or text[end] == "k"):
             value, end = value * factor, end + 1  # "$1.2M", "5k"
             value = int(value) if float(value).is_integer() else value
         found.append(Token(text[start:end], start, end, "number", value, unit))
@@ -186,7 +186,7 @@ def read(text: str, today: date) -> Reading:
             word = match.group(0)
             found.append(Token(word, match.start(), match.end(), "word" if word[0].isalnum() else "mark", word))
     found.sort(key=lambda token: token.start)
-    return Reading(text, list(_names(list(_signs(list(_spoken_numbers(found)))))))
+    return Reading(text, list(_addresses(list(_names(list(_signs(list(_spoken_numbers(found)))))))))
 
 
 def _unit_of(match: re.Match[str], text: str) -> tuple[str | None, int]:
@@ -374,6 +374,28 @@ def _names(tokens: list[Token]) -> Iterator[Token]:
                     break
             yield _joined(tokens[at:end], "name")
             at = end
+            continue
+        yield token
+        at += 1
+
+
+_STREETS = frozenset("street st avenue ave road rd lane ln boulevard blvd drive way square court place".split())
+
+
+def _addresses(tokens: list[Token]) -> Iterator[Token]:
+    """A house number and a street are one name: "12 Main Street"."""
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if (
+            after is not None
+            and after.kind == "name"
+            and after.lower.split()[-1].rstrip(".") in _STREETS
+            and re.fullmatch(r"\d+[A-Za-z]?", token.text)
+        ):
+            yield Token(f"{token.text} {after.text}", token.start, after.end, "name", f"{token.text} {after.text}")
+            at += 2
             continue
         yield token
         at += 1

@@ -17,6 +17,10 @@ from .reading import Reading, Token
 from .values import IMPOSSIBLE, Candidate
 from .words import best_kin, stem, worth
 
+_CALENDAR = frozenset(
+    "january february march april may june july august september october november december"
+    " monday tuesday wednesday thursday friday saturday sunday".split()
+)
 _COUNTED = frozenset(("person", "percent", "dollar", "euro", "yen", "rupee", "word", "page", "bin"))
 _LANDMARKS = frozenset(
     (
@@ -115,6 +119,8 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
             role, 1.5
         )
     lower = token.lower
+    if lower in _CALENDAR or lower in UNITS or len(lower) < 2:
+        return IMPOSSIBLE if role in ("place", "country", "person") else -1.0
     if role in ("place", "country") and lower in LANGUAGES:
         return -0.5  # "Chinese food" is no place
     known = lower in PLACES or lower.split(" ")[0] in PLACES
@@ -158,20 +164,17 @@ def _value(parameter: Parameter, role: str, reading: Reading, at: int, offer: Of
     if token.kind == "date":
         return in_format(token.value, parameter.description), frozenset({at})
     if token.kind == "name" and role in ("place", "country"):
-        after = reading.tokens[at + 1 : at + 3]
-        region = len(after) == 2 and after[0].text == "," and after[1].kind == "name"
         split = any(
             other.role == "country" or set(other.words) & {"state"}
             for other in offer.parameters
             if other is not parameter
         )
-        if (
-            region
-            and role == "place"
-            and not split
-            and (_is_region(after[1].text, token.lower) and not _listed(reading, at + 2))
-        ):
-            return f"{token.text}, {after[1].text}", frozenset({at, at + 1, at + 2})
+        end = at + 1
+        while role == "place" and not split and end + 1 < len(reading.tokens) and _goes_on(reading, at, end):
+            end += 2
+        if end > at + 1:
+            names = ", ".join(reading.tokens[position].text for position in range(at, end, 2))
+            return names, frozenset(range(at, end))
         inside = _place_in(token.text, COUNTRIES if role == "country" else PLACES)
         if inside and " of " in token.text:
             return inside, frozenset({at})
@@ -203,6 +206,15 @@ def _name_end(reading: Reading, at: int, role: str, offer: Offer) -> int:
             break
         end += 1
     return end
+
+
+def _goes_on(reading: Reading, at: int, end: int) -> bool:
+    """Whether ", NAME" belongs to the place that begins at `at`: a region, or the city after a street."""
+    comma, name = reading.tokens[end], reading.tokens[end + 1]
+    if comma.text != "," or name.kind != "name":
+        return False
+    street = reading.tokens[end - 1].text[:1].isdigit()
+    return street or (_is_region(name.text, reading.tokens[at].lower) and not _listed(reading, end + 1))
 
 
 def _is_region(name: str, city: str) -> bool:
