@@ -333,6 +333,18 @@ def test_a_hook_that_raises_ends_the_run_in_order(scripted: Any, wire: Any) -> N
     wire.valid(model.bodies[1]["messages"])
 
 
+def test_calls_that_were_never_begun_are_answered_all_the_same(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse(calls=[("a", "echo", {"n": 1}), ("b", "echo", {"n": 2})]), wire.sse("ok"))
+    chat = Chat(client, [echo])
+    undo = chat.after_response(lambda message: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        chat.ask_sync("q")
+    undo()
+    assert [message.role for message in chat.messages] == ["user", "assistant", "tool", "tool"]
+    chat.ask_sync("again")
+    wire.valid(model.bodies[1]["messages"])
+
+
 # --- answers of a wanted shape ----------------------------------------------------------------------------------------
 
 

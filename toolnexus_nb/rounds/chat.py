@@ -19,7 +19,7 @@ from .dispatch import Dispatcher
 from .engine import Run, RunOptions
 from .events import Event, RunFinished
 from .guards import OUTPUT_LIMIT
-from .history import put_answers
+from .history import open_calls, put_answers
 from .hooks import Hook, Hooks, add
 from .prompt import user_message
 from .result import RunResult, RunStopped, mark_cancelled
@@ -320,13 +320,12 @@ class Chat:
         if turn.earlier is not None or self.last is None or not self.last.pending:
             return
         waiting = {pending.call.id for pending in self.last.pending}
-        for message in reversed(self.messages):
-            if message.role == "assistant":
-                answers = {
-                    id(call): Message.tool(call.id, NOT_DECIDED) for call in message.tool_calls if call.id in waiting
-                }
-                put_answers(self.messages, message, answers)
-                break
+        message, _ = open_calls(self.messages)
+        if message is not None:
+            answers = {
+                id(call): Message.tool(call.id, NOT_DECIDED) for call in message.tool_calls if call.id in waiting
+            }
+            put_answers(self.messages, message, answers)
         self.last.pending = []
 
     def _finish(self, run: Run | None, start: int, turn: _Turn) -> RunResult:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -50,8 +50,9 @@ from .events import (
     UsageReported,
 )
 from .guards import OUTPUT_LIMIT, LoopGuard
-from .history import put_answers
+from .history import open_calls, put_answers
 from .hooks import Hooks
+from .pipe import Pipe
 from .reading import Reader
 from .result import Limit, RunResult
 from .structured import Wanted
@@ -142,8 +143,7 @@ class Run:
         self._last_round = options.max_rounds
         self._guard = LoopGuard()
         self._writer = Writer(client.profile)
-        self._pipe: deque[tuple[Event, asyncio.Future[None] | None]] = deque()
-        self._more = asyncio.Event()
+        self.pipe = Pipe()
         self._story: asyncio.Task[None] | None = None
         self._stopping = False
         self._started = time.monotonic()
@@ -152,43 +152,23 @@ class Run:
         self.running: set[str] = set()
         """Names of the tools that run just now."""
 
-    # --- the pipe -----------------------------------------------------------------------------------------------------
-
-    def write(self, event: Event) -> None:
-        """Hand an event on, without waiting."""
-        self._pipe.append((event, None))
-        self._more.set()
-
-    async def tell(self, event: Event) -> None:
-        """Hand an event on and wait until its reader has come back for the next one."""
-        read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._pipe.append((event, read))
-        self._more.set()
-        await read
+    # --- from outside -------------------------------------------------------------------------------------------------
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Something the person should know; told once."""
         if text not in self.result.notes:
             self.result.notes.append(text)
-            self.write(Note(self.round, text, "warning" if warning else "note"))
+            self.pipe.write(Note(self.round, text, "warning" if warning else "note"))
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Start the run and give its events; RunFinished is the last."""
         if self._story is not None:
             raise RuntimeError("a run is told once")
         self._story = asyncio.get_running_loop().create_task(self._tell_story(), name="toolnexus-run")
-        self._story.add_done_callback(lambda _: self._more.set())
+        self._story.add_done_callback(lambda _: self.pipe.close())
         try:
-            while True:
-                while self._pipe:
-                    event, read = self._pipe.popleft()
-                    yield event
-                    if read is not None and not read.done():
-                        read.set_result(None)
-                if self._story.done():
-                    break
-                self._more.clear()
-                await self._more.wait()
+            async for event in self.pipe:
+                yield event
         finally:
             await self._end()
 
@@ -204,12 +184,8 @@ class Run:
         The story goes on into nothing as soon as its loop is free, and ends there.
         """
         messages = self.messages[self._own_from :]
-        for at in range(len(messages) - 1, -1, -1):
-            if messages[at].role == "assistant":
-                answered = {message.tool_call_id for message in messages[at + 1 :]}
-                open_calls = [call for call in messages[at].tool_calls if call.id not in answered]
-                messages += [Message.tool(call.id, CANCELLED) for call in open_calls]
-                break
+        _, calls = open_calls(messages)
+        messages += [Message.tool(call.id, CANCELLED) for call in calls]
         self.result = replace(
             self.result, messages=messages, status="stopped", rounds=self.round, left_running=sorted(self.running)
         )
@@ -217,9 +193,7 @@ class Run:
     async def _end(self) -> None:
         """After the last event, or when the reader went away: nothing of the run goes on."""
         self.stop()
-        for _, read in self._pipe:  # nobody reads on: whoever waits to be read must not wait for ever
-            if read is not None and not read.done():
-                read.cancel()
+        self.pipe.abandon()
         if self._story is not None and not self._story.done():
             await asyncio.wait([self._story], timeout=2 * CLEAN_UP)
 
@@ -243,12 +217,14 @@ class Run:
                 result.text = error.partial.get_content_as_string()
         finally:
             collecting.reset(token)
+        if result.status in ("stopped", "error", "incomplete"):
+            self._close_open_calls()
         self._keep_partial_answer()
         result.left_running = _new_in(left_running(), self._threads_before)
         result.messages = self.messages[self._own_from :]
         result.rounds = self.round
         result.seconds = time.monotonic() - self._started
-        self.write(RunFinished(self.round, result))
+        self.pipe.write(RunFinished(self.round, result))
 
     async def _rounds(self) -> None:
         """Ask and run until there is an answer, or a reason to end without one."""
@@ -313,8 +289,10 @@ class Run:
             if changed is not None:
                 body = dict(changed)
         self.result.model = str(body.get("model") or self.result.model)
-        self.write(RoundStarted(self.round, self.result.model, len(body["messages"]), len(body.get("tools") or ())))
-        reader = self._reader = Reader(self.round, self.write)
+        self.pipe.write(
+            RoundStarted(self.round, self.result.model, len(body["messages"]), len(body.get("tools") or ()))
+        )
+        reader = self._reader = Reader(self.round, self.pipe.write)
         try:
             answer = await reader.read(self.client, body, self._retrying)
         except APIError as error:
@@ -334,8 +312,8 @@ class Run:
         self.result.usages.append(usage)
         self.result.usage = self.result.usage + usage
         self.messages.append(message)
-        self.write(UsageReported(self.round, usage))
-        self.write(RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started))
+        self.pipe.write(UsageReported(self.round, usage))
+        self.pipe.write(RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started))
         for hook in tuple(self.options.hooks.after_response):
             await self.options.ask(hook, message)
         return message
@@ -360,7 +338,7 @@ class Run:
         return self.client.body(self.messages, tools, params, stream=self.options.stream, writer=writer)
 
     def _retrying(self, attempt: int, seconds: float, reason: str) -> None:
-        self.write(RetryScheduled(self.round, attempt, seconds, reason))
+        self.pipe.write(RetryScheduled(self.round, attempt, seconds, reason))
 
     def _keep_partial_answer(self) -> None:
         """What was said of a broken or stopped answer stays in the result, and in the history once tools have run."""
@@ -438,14 +416,20 @@ class Run:
         outcomes = [caller.refused(call, "Not run: the limit of rounds was reached.") for call in message.tool_calls]
         self._append_answers(message, message.tool_calls, outcomes)
 
+    def _close_open_calls(self) -> None:
+        """Calls that were never begun, since the run ended between the model's message and them."""
+        message, calls = open_calls(self.messages)
+        if message is not None and calls:
+            caller = Caller(self, None)
+            self._append_answers(message, calls, [caller.cancelled(call) for call in calls])
+
     async def _take_up(self) -> bool:
         """Answer the calls that a paused run left open; whether the rounds go on."""
         assert self._earlier is not None
         waiting = {pending.call.id for pending in self._earlier.pending}
-        at = next((i for i in range(len(self.messages) - 1, -1, -1) if self.messages[i].role == "assistant"), None)
-        if at is None:
+        message, _ = open_calls(self.messages)
+        if message is None:
             raise ToolnexusError("the paused run is not the end of this conversation any more")
-        message = self.messages[at]
         calls = [call for call in message.tool_calls if call.id in waiting]
         return await self._run_calls(message, calls, self._decisions)
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ..openai.types import Message
+from ..openai.types import Message, ToolCall
+
+
+def open_calls(messages: Sequence[Message]) -> tuple[Message | None, list[ToolCall]]:
+    """The last assistant message, None if there is none, and those of its calls that no tool message answers yet."""
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].role == "assistant":
+            answered = {message.tool_call_id for message in messages[at + 1 :]}
+            return messages[at], [call for call in messages[at].tool_calls if call.id not in answered]
+    return None, []
 
 
 def put_answers(messages: list[Message], message: Message, answers: Mapping[int, Message]) -> None:
