@@ -192,6 +192,16 @@ def test_toolkits_are_looked_at_as_a_whole():
     assert codes([]) == codes(None) == []
 
 
+def test_descriptions_in_any_language_are_descriptions():
+    tools = [tn.native_tool(name, text, None, lambda args: 1) for name, text in (("a", "天气预报"), ("b", "删除文件"))]
+    assert tn.lint(tools) == []
+
+
+def test_a_finding_is_told_once():
+    tool = schema_tool({"a": {"anyOf": [{"type": "array", "items": {}}, {"type": "array", "items": {}}], **D}})
+    assert codes(tool) == ["any-items"]
+
+
 def test_errors_come_first():
     tool = schema_tool({"a": {"type": "string"}, "b": {"type": "array", **D}})
     assert [one.severity for one in tn.lint(tool)] == ["error", "hint"]

@@ -70,7 +70,7 @@ def lint(tools: Any, provider: str = "openai") -> list[Finding]:
             )
     for tool in known:
         findings += sorted(_of_one(tool, provider.lower()), key=lambda one: _ORDER[one.severity])
-    return findings + list(_of_all(known, provider.lower()))
+    return list(dict.fromkeys([*findings, *_of_all(known, provider.lower())]))
 
 
 _ORDER = {"error": 0, "warning": 1, "hint": 2}
@@ -165,7 +165,7 @@ def _description(tool: Tool, provider: str) -> Iterator[Finding]:
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z0-9]+", text.lower()))
+    return set(re.findall(r"[^\W_]+", text.lower()))
 
 
 def _signature(tool: Tool, binder: SignatureBinder) -> Iterator[Finding]:
