@@ -295,10 +295,13 @@ def test_approval_without_a_person_follows_the_policy_or_pauses(nb: Notebook) ->
         "import toolnexus_nb as tn\n@tn.tool(needs_approval=True)\ndef weather(city: str) -> str:\n"
         '    "Weather."\n    return f"sunny in {city}"\n%toolnexus add weather\n'
     )
-    assert "%toolnexus resume allow" in nb.says("%toolnexus ask the weather")
-    assert nb.session.last.status == "paused"
+    assert "%toolnexus resume allow" in nb.says("%toolnexus ask --into answer the weather")
+    assert nb.shell.user_ns["answer"].status == "paused"
     assert "did you mean weather?" in nb.says("%toolnexus resume allow wether")
     assert "It says: sunny in Oslo" in nb.says("%toolnexus resume allow weather")
+    assert nb.shell.user_ns["answer"].text == "It says: sunny in Oslo"  # the variable of the question
+    nb.run("%toolnexus ask hello")
+    assert nb.shell.user_ns["answer"].text == "It says: sunny in Oslo"
     nb.says("%toolnexus ask the weather")
     assert "too cold" in nb.says('%toolnexus resume deny --why "too cold"')
     assert "denied" in nb.says("%toolnexus ask --approve deny the weather")

@@ -115,8 +115,7 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
     params["approve"] = session.approval(panel, args.approve)
     with session.watched(panel, toolkit):
         result = await chat.ask(prompt, handler=panel, **params)
-    if args.into is not None:
-        session.shell.user_ns[args.into] = result
+    session.keep(args.into, result)
     _hints(session, args, result)
     return result
 
@@ -201,8 +200,7 @@ async def resume(session: Session, args: Namespace, cell: str | None) -> RunResu
     )
     with session.watched(panel):
         result = await paused.resume(dict.fromkeys(chosen, decision), handler=panel, approve=session.approval(panel))
-    if args.into is not None:
-        session.shell.user_ns[args.into] = result
+    session.keep(args.into or session.kept_as, result)
     return result
 
 
@@ -213,7 +211,7 @@ async def resume_after_clicks(session: Session, panel: EventPanel, decisions: di
         panel.freeze()
         return
     with session.watched(panel):
-        await paused.resume(decisions, handler=panel, approve=session.approval(panel))
+        session.keep(session.kept_as, await paused.resume(decisions, handler=panel, approve=session.approval(panel)))
 
 
 @command("stop", summary="stop a run that a click on Allow or Deny has let go on")

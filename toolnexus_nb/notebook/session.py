@@ -81,6 +81,8 @@ class Session:
         self._cell_id: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._resumed: Future[None] | None = None
+        self.kept_as: str | None = None
+        """The variable of a run that is paused: what goes on after the pause belongs to it as well."""
         self._execution = 0
 
     def __repr__(self) -> str:
@@ -147,13 +149,19 @@ class Session:
     def reset(self) -> int:
         """Forget the conversation; gives how many turns it had."""
         turns = len(self._chat.turns) if self._chat is not None else 0
-        self._chat = None
+        self._chat, self.kept_as = None, None
         self._asked.clear()
         return turns
 
     def run(self, make: Callable[[], Awaitable[T]]) -> Any:
         """Do asynchronous work for the cell: gives an awaitable where the cell is awaited, else waits, Stop-safe."""
         return runner.run(make)
+
+    def keep(self, name: str | None, result: RunResult) -> None:
+        """Put the result in a variable of the notebook, if one was named; remember it while the run is paused."""
+        self.kept_as = name if result.status == "paused" else None
+        if name is not None:
+            self.shell.user_ns[name] = result
 
     def once(self, key: str) -> bool:
         """True the first time it is asked about this key: for hints that are given once in a notebook."""
