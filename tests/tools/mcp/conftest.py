@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import importlib.util
 import socket
 import subprocess
@@ -81,6 +82,39 @@ def wait_until(condition: Callable[[], Any], seconds: float = 5) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """A handler that answers shortly and writes no log."""
+
+    def answer(self, status: int, body: bytes = b"", kind: str = "text/plain", **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web() -> Iterator[Callable[..., str]]:
+    """`web(do_POST=function, do_GET=function)`: the address of a web server; each gets the handler."""
+    servers: list[http.server.ThreadingHTTPServer] = []
+
+    def serve(**methods: Callable[[Any], None]) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (QuietHandler,), methods))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 class HttpPeer:

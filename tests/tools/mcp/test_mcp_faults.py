@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import socket
-import threading
 import time
 from pathlib import Path
 
@@ -74,44 +72,28 @@ def test_what_is_configured_as_secret_is_in_no_message(kit, raw):
     assert key not in said and "bad key" in said
 
 
-class Answers(http.server.BaseHTTPRequestHandler):
-    """Answers with the status in the path, and no MCP."""
-
-    def do_POST(self) -> None:
-        body = b"<html>hello</html>"
-        self.send_response(int(self.path.strip("/")))
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def web():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+def no_endpoint(web):
+    """The address of a server that answers with the status in the path, and no MCP."""
+
+    def page(request):
+        request.answer(int(request.path.strip("/")), b"<html>hello</html>", "text/html")
+
+    return web(do_POST=page, do_GET=page)
 
 
 @pytest.mark.parametrize(
     ("status", "advice"),
     [(401, "credentials"), (403, "credentials"), (404, "path"), (405, "path"), (500, "log"), (503, "log")],
 )
-def test_http_refusals(kit, web, status, advice, capfd):
-    said = refused(kit, url=f"{web}/{status}", timeout=5)
+def test_http_refusals(kit, no_endpoint, status, advice, capfd):
+    said = refused(kit, url=f"{no_endpoint}/{status}", timeout=5)
     assert f"HTTP {status}" in said and advice in said
     assert capfd.readouterr().err == ""
 
 
-def test_a_page_that_is_no_endpoint(kit, web):
-    assert "text/html, which is not MCP" in refused(kit, url=f"{web}/200", timeout=5)
+def test_a_page_that_is_no_endpoint(kit, no_endpoint):
+    assert "text/html, which is not MCP" in refused(kit, url=f"{no_endpoint}/200", timeout=5)
 
 
 def test_nobody_listens(kit):

@@ -6,14 +6,12 @@ The node servers come from npm, the Python ones from the package index (extra `t
 from __future__ import annotations
 
 import asyncio
-import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -168,27 +166,12 @@ def test_git(kit, script, tmp_path):
     assert kit.execute_sync("g_git_status", {"repo_path": "/nowhere"}).is_error
 
 
-def test_fetch(kit, script):
-    class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("content-type", "text/plain")
-            self.end_headers()
-            self.wfile.write(b"plain words")
-
-        def log_message(self, *args):
-            pass
-
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=web.serve_forever, daemon=True).start()
+def test_fetch(kit, script, web):
+    address = web(do_GET=lambda request: request.answer(200, b"plain words"))
     # A PATH without node: with node there, its first fetch installs packages from a registry.
-    python = str(Path(sys.executable).parent)
     command = script("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
-    kit.add_mcp_sync("f", command=command, env={"PATH": python})
-    got = kit.execute_sync("f_fetch", {"url": f"http://127.0.0.1:{web.server_port}/", "raw": True})
-    web.shutdown()
-    web.server_close()
-    assert "plain words" in got.output
+    kit.add_mcp_sync("f", command=command, env={"PATH": str(Path(sys.executable).parent)})
+    assert "plain words" in kit.execute_sync("f_fetch", {"url": f"{address}/", "raw": True}).output
 
 
 def test_fastmcp(kit, until):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import threading
@@ -37,25 +38,15 @@ def test_an_address_is_opened_called_stopped_killed_and_opened_again(kit, http_p
     assert kit.execute_sync("h_add", {"a": 3, "b": 3}).output == "6"
 
 
-def test_headers_are_sent(kit):
-    import http.server
-
+def test_headers_are_sent(kit, web):
     heard = []
 
-    class Listen(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            heard.append(self.headers.get("x-team"))
-            self.send_error(401)
+    def listen(request):
+        heard.append(request.headers.get("x-team"))
+        request.answer(401)
 
-        def log_message(self, *args):
-            pass
-
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listen)
-    threading.Thread(target=web.serve_forever, daemon=True).start()
     with pytest.raises(Exception, match="401"):
-        kit.add_mcp_sync("h", url=f"http://127.0.0.1:{web.server_port}/mcp", headers={"X-Team": "blue"})
-    web.shutdown()
-    web.server_close()
+        kit.add_mcp_sync("h", url=f"{web(do_POST=listen)}/mcp", headers={"X-Team": "blue"})
     assert heard[0] == "blue"
 
 
@@ -191,65 +182,38 @@ def test_what_looks_like_a_credential(schema, message, found):
     assert Elicitation("s", message, {"properties": schema}).credential == found
 
 
-def test_a_server_that_forgot_the_session_is_asked_again_in_a_new_one(kit):
+def test_a_server_that_forgot_the_session_is_asked_again_in_a_new_one(kit, web):
     """HTTP 404 to a request that names a session: it was not done, and a new one is to be started (specification)."""
-    import http.server
-    import json
-
     sessions, calls = set(), []
 
-    class Forgetful(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            method, session = message["method"], self.headers.get("mcp-session-id")
-            if session is not None and session not in sessions:
-                self.answer(404, {"error": "unknown session"})
-            elif method == "initialize":
-                sessions.add(f"s{len(sessions) + len(calls)}")
-                about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
-                result = {**about, "serverInfo": {"name": "forgetful", "version": "1"}}
-                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": result}, session=max(sessions))
-            elif method == "tools/list":
-                tools = [{"name": "hi", "inputSchema": {"type": "object"}}]
-                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": tools}})
-            elif method == "tools/call":
-                calls.append(session)
-                result = {"content": [{"type": "text", "text": "hi"}]}
-                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
-            elif "id" in message:
-                error = {"code": -32601, "message": "Method not found"}
-                self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
-            else:
-                self.answer(202, None)
+    def forgetful(request):
+        message = json.loads(request.rfile.read(int(request.headers["content-length"])))
+        method, session = message["method"], request.headers.get("mcp-session-id")
 
-        def do_GET(self):
-            self.answer(404, None)
+        def reply(result, **headers):
+            body = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            request.answer(200, json.dumps(body).encode(), "application/json", **headers)
 
-        do_DELETE = do_GET
+        if session is not None and session not in sessions:
+            request.answer(404)
+        elif method == "initialize":
+            sessions.add(new := f"s{len(calls)}")
+            about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+            reply({**about, "serverInfo": {"name": "forgetful", "version": "1"}}, mcp_session_id=new)
+        elif method == "tools/list":
+            reply({"tools": [{"name": "hi", "inputSchema": {"type": "object"}}]})
+        elif method == "tools/call":
+            calls.append(session)
+            reply({"content": [{"type": "text", "text": "hi"}]})
+        else:
+            request.answer(404 if "id" in message else 202)
 
-        def answer(self, status, body, session=None):
-            data = json.dumps(body).encode() if body is not None else b""
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            if session:
-                self.send_header("mcp-session-id", session)
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args):
-            pass
-
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
-    threading.Thread(target=web.serve_forever, daemon=True).start()
-    server = kit.add_mcp_sync("h", url=f"http://127.0.0.1:{web.server_port}/mcp")
+    server = kit.add_mcp_sync("h", url=f"{web(do_POST=forgetful)}/mcp")
     assert kit.execute_sync("h_hi").output == "hi" and server.status().reopened == 0
     sessions.clear()
     assert kit.execute_sync("h_hi").output == "hi" and server.status().reopened == 1
-    assert len(set(calls)) == 2
+    assert calls == ["s0", "s1"]
     server.close_sync()
-    web.shutdown()
-    web.server_close()
 
 
 def test_an_address_is_shown_without_user_and_password():
