@@ -48,8 +48,7 @@ def fill(offer: Offer, reading: Reading) -> Filled:
     _free_text(filled, offer, reading)
     _constants(filled, offer)
     filled.missing = [parameter for parameter in offer.required if parameter.name not in filled.arguments]
-    order = {parameter.name: at for at, parameter in enumerate(offer.parameters)}
-    filled.arguments = dict(sorted(filled.arguments.items(), key=lambda item: order[item[0]]))
+    filled.arguments = offer.ordered(filled.arguments)
     return filled
 
 

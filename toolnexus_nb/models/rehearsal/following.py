@@ -90,11 +90,8 @@ def _completed(before: Turn, turn: Turn, offers: list[Offer], today: date) -> li
         wanted = replace(step.offer, parameters=tuple(replace(p, required=True) for p in step.missing))
         found = fill(wanted, reply)
         if not found.missing:
-            order = [p.name for p in step.offer.parameters]
-            arguments = {**step.arguments, **found.arguments}
-            completed.append(
-                replace(step, arguments=dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing=())
-            )
+            arguments = step.offer.ordered({**step.arguments, **found.arguments})
+            completed.append(replace(step, arguments=arguments, missing=()))
     return completed
 
 
@@ -116,21 +113,11 @@ def varied(offer: Offer, last: Call, reading: Reading) -> list[Step]:
     found = choose([eager], reading, least=-1.0)
     if found is None:
         return []
-    order = [parameter.name for parameter in offer.parameters]
-    return [
-        Step(
-            offer,
-            dict(
-                sorted(
-                    {**last.arguments, **{k: v for k, v in step.arguments.items() if k in filled.arguments}}.items(),
-                    key=lambda i: order.index(i[0]) if i[0] in order else 99,
-                )
-            ),
-            (),
-            found,
-        )
+    changes = [
+        {name: value for name, value in step.arguments.items() if name in filled.arguments}
         for step in spread(replace(found, filled=filled), reading)
     ]
+    return [Step(offer, offer.ordered({**last.arguments, **change}), (), found) for change in changes]
 
 
 def _only_said(filled: Filled, offer: Offer, reading: Reading) -> Filled:

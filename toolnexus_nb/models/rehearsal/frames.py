@@ -67,15 +67,10 @@ def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
     pairwise = "respectively" in reading.lower_words and len({len(values) for values in lists.values()}) == 1
     combined = zip(*lists.values(), strict=True) if pairwise else itertools.product(*lists.values())
     rows = [
-        _ordered(offer, {**filled.arguments, **dict(zip(lists, row, strict=True))})
+        offer.ordered({**filled.arguments, **dict(zip(lists, row, strict=True))})
         for row in itertools.islice(combined, MOST_CALLS)
     ]
     return rows, frozenset(used)
-
-
-def _ordered(offer: Offer, arguments: dict[str, Any]) -> dict[str, Any]:
-    order = {parameter.name: at for at, parameter in enumerate(offer.parameters)}
-    return dict(sorted(arguments.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def _pairs(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[str, Any]], frozenset[int]] | None:
@@ -94,7 +89,7 @@ def _pairs(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
     order = sorted(takers, key=lambda name: min(filled.sources[name]))
     values = [reading.tokens[at].value for at in run]
     rows = [
-        _ordered(offer, {**filled.arguments, **dict(zip(order, values[at : at + len(order)], strict=True))})
+        offer.ordered({**filled.arguments, **dict(zip(order, values[at : at + len(order)], strict=True))})
         for at in range(0, len(values), len(order))
     ]
     return rows[:MOST_CALLS], filled.used | set(run)
@@ -173,7 +168,7 @@ def frames(offer: Offer, reading: Reading) -> list[dict[str, Any]]:
     for name, value in rows[-1].items():
         rows[0].setdefault(name, value)
     needed = {parameter.name for parameter in offer.required}
-    complete = [_ordered(offer, row) for row in rows if needed <= set(row)]
+    complete = [offer.ordered(row) for row in rows if needed <= set(row)]
     return complete if len(complete) == len(rows) else []
 
 

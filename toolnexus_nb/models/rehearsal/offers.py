@@ -128,6 +128,11 @@ class Offer:
     def required(self) -> tuple[Parameter, ...]:
         return tuple(parameter for parameter in self.parameters if parameter.required)
 
+    def ordered(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments in the order of the parameters; what is no parameter comes last."""
+        order = {parameter.name: at for at, parameter in enumerate(self.parameters)}
+        return dict(sorted(arguments.items(), key=lambda item: order.get(item[0], len(order))))
+
     @cached_property
     def name_words(self) -> list[str]:
         return [word for word in split_name(self.name) if not word.isdigit()]

@@ -58,10 +58,18 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
 
 
 def _without_repeats(steps: list[Step]) -> list[Step]:
+    """Each step once; references to a step that is dropped go to the one that is kept."""
     kept: list[Step] = []
+    place: list[int] = []
     for step in steps:
-        if not any(other.offer.name == step.offer.name and other.arguments == step.arguments for other in kept):
-            kept.append(step)
+        arguments = {
+            name: Earlier(place[value.step]) if isinstance(value, Earlier) else value
+            for name, value in step.arguments.items()
+        }
+        same = [at for at, one in enumerate(kept) if one.offer.name == step.offer.name and one.arguments == arguments]
+        place.append(same[0] if same else len(kept))
+        if not same:
+            kept.append(replace(step, arguments=arguments))
     return kept
 
 
@@ -81,14 +89,10 @@ def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> lis
             continue
         parameter = _takes(outer, inner, reading)
         if parameter is not None:
-            order = [p.name for p in outer.offer.parameters]
-            arguments = {**outer.filled.arguments, parameter.name: Earlier(at)}
+            arguments = outer.offer.ordered({**outer.filled.arguments, parameter.name: Earlier(at)})
             missing = tuple(p for p in outer.filled.missing if p is not parameter)
             first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
-            return [
-                first,
-                Step(outer.offer, dict(sorted(arguments.items(), key=lambda i: order.index(i[0]))), missing, outer),
-            ]
+            return [first, Step(outer.offer, arguments, missing, outer)]
     return []
 
 
@@ -161,11 +165,8 @@ def chained(found: Match, reading: Reading, steps: list[Step]) -> Step | None:
             parameter.kind in ("string", "array") and weak and taken & set(pointing)
         ):
             rest = tuple(p for p in filled.missing if p is not parameter)
-            order = [p.name for p in found.offer.parameters]
-            arguments = {**filled.arguments, parameter.name: Earlier(before)}
-            return Step(
-                found.offer, dict(sorted(arguments.items(), key=lambda item: order.index(item[0]))), rest, found
-            )
+            arguments = found.offer.ordered({**filled.arguments, parameter.name: Earlier(before)})
+            return Step(found.offer, arguments, rest, found)
     return None
 
 
@@ -190,8 +191,7 @@ def _placed(
         if len(values) == 2 and any(t.lower == "from" for t in reading.tokens[spoken[0][0] : spoken[1][0]]):
             values.reverse()
         arguments.update({parameter.name: value for parameter, value in zip(numbers, values, strict=True)})
-    order = [parameter.name for parameter in filled.offer.parameters]
-    return dict(sorted(arguments.items(), key=lambda item: order.index(item[0])))
+    return filled.offer.ordered(arguments)
 
 
 def _shared(found: Match, steps: list[Step]) -> Match:
