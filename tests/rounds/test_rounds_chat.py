@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -522,6 +524,28 @@ def test_the_wire_is_kept_request_by_request(scripted: Any, wire: Any) -> None:
     times = [at for at, _ in exchanges[1].chunks]
     assert times == sorted(times) and exchanges[1].first_byte == times[0]
     assert all(e.ended is not None for e in exchanges)
+
+
+def test_many_questions_leave_nothing_behind(scripted: Any, wire: Any) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        return wire.sse("ok") if body["messages"][-1]["role"] == "tool" else wire.sse(calls=[("a", "echo", {"n": 1})])
+
+    client, model = scripted(answer)
+    chat = Chat(client, [echo])
+
+    async def questions(count: int) -> int:
+        for _ in range(count):
+            await chat.ask("q")
+            chat.undo()
+            model.bodies.clear()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    before = asyncio.run(questions(30))
+    after = asyncio.run(questions(120))
+    tracemalloc.stop()
+    assert after - before < 200_000
 
 
 def test_a_failed_request_is_kept_with_its_error(scripted: Any, wire: Any) -> None:

@@ -228,6 +228,42 @@ def test_stop_while_an_async_tool_blocks_the_loop(scripted: Any, wire: Any, call
     wire.valid(model.bodies[1]["messages"])
 
 
+def test_an_async_tool_that_ignores_its_cancellation_is_named(scripted: Any, wire: Any) -> None:
+    @tn.tool
+    async def stubborn() -> str:
+        "T."
+        for _ in range(3):
+            try:
+                await asyncio.sleep(0.5)
+            except asyncio.CancelledError:
+                continue
+        return "done"
+
+    client, _ = scripted(wire.sse(calls=[("a", "stubborn", {})]), wire.sse("fine"))
+    chat = Chat(client, [stubborn])
+    error, seconds = asyncio.run(cancelled_after(0.2, chat.ask("go")))
+    assert seconds < PROMPT + 0.2
+    assert error.left_running == ["stubborn"]  # type: ignore[attr-defined]
+    assert chat.ask_sync("again").text == "fine"
+
+
+def test_no_event_is_lost_when_a_handler_is_interrupted(scripted: Any, wire: Any, call_soon: Later) -> None:
+    client, _ = scripted(wire.sse("one two three four five six"))
+    heard: list[str] = []
+
+    class Slow:
+        def on_event(self, event: Any) -> None:
+            heard.append(type(event).__name__)
+            if heard.count("TextDelta") == 1 and isinstance(event, ev.TextDelta):
+                call_soon(0.1, press_stop)
+                time.sleep(5)
+
+    with pytest.raises(RunStopped):
+        Chat(client, handler=Slow()).ask_sync("go")
+    assert heard.count("TextDelta") == 6
+    assert heard[-1] == "RunFinished"
+
+
 def test_handlers_hear_of_the_end(scripted: Any, wire: Any) -> None:
     tools = Tools()
     client, _ = scripted(wire.sse(calls=tools.calls))

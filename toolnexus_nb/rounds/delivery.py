@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isawaitable
@@ -201,10 +202,12 @@ class Delivery:
         """Deliver: call the handlers, then yield each event. A stop in the middle still delivers what is left."""
         with asker.open() as run_waiting:
             ended = False
+            batch: deque[Event | _Question] = deque()
             try:
                 await asker.wait(self._start)
-                while items := await asker.wait(self._take):
-                    for item in items:
+                while batch := deque(await asker.wait(self._take)):
+                    while batch:
+                        item = batch.popleft()
                         if isinstance(item, _Question):
                             self._serve(item, asker)
                             continue
@@ -217,12 +220,12 @@ class Delivery:
             finally:
                 asker.close()
                 if not ended and self.run is not None:
-                    await self._stop_and_tell(self.run, asker)
+                    await self._stop_and_tell(self.run, batch, asker)
 
-    async def _stop_and_tell(self, run: Run, asker: Awaiting | Blocking) -> None:
-        """Stop the run and deliver its last events; if its loop does not answer, end without them."""
+    async def _stop_and_tell(self, run: Run, batch: Iterable[Event | _Question], asker: Awaiting | Blocking) -> None:
+        """Stop the run; deliver the rest of the batch and its last events, without these if its loop does not answer."""
         items = await asker.within(3 * CLEAN_UP, self._stop)
-        told = items or []
+        told = [*batch, *(items or ())]
         if not any(isinstance(item, RunFinished) for item in told):
             run.abandon()
             told = [*told, RunFinished(run.round, run.result)]

@@ -149,6 +149,8 @@ class Run:
         self._started = time.monotonic()
         self._reader: Reader | None = None
         self._threads_before: list[str] = []
+        self._deaf: list[str] = []
+        """Names of async tools that went on although they were cancelled."""
         self.running: set[str] = set()
         """Names of the tools that run just now."""
 
@@ -220,7 +222,7 @@ class Run:
         if result.status in ("stopped", "error", "incomplete"):
             self._close_open_calls()
         self._keep_partial_answer()
-        result.left_running = _new_in(left_running(), self._threads_before)
+        result.left_running = [*self._deaf, *_new_in(left_running(), self._threads_before)]
         result.messages = self.messages[self._own_from :]
         result.rounds = self.round
         result.seconds = time.monotonic() - self._started
@@ -371,6 +373,7 @@ class Run:
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=CLEAN_UP)
+                self._deaf += [call.name for call, task in zip(calls, tasks, strict=True) if not task.done()]
                 await self._await_threads()
             for i, (call, task) in enumerate(zip(calls, tasks, strict=True)):
                 ended = task.done() and not task.cancelled() and task.exception() is None
