@@ -202,13 +202,14 @@ class SchemaBinder:
 
     def __init__(self, input_schema: Mapping[str, Any] | None, context_place: str | int | None = None) -> None:
         given = input_schema or {"type": "object", "properties": {}, "additionalProperties": False}
-        self.input_schema, self.malformed = well_formed(given)
+        self.input_schema = copy.deepcopy(dict(given))
+        self._checked, _ = well_formed(given)
         self._context_place = context_place
         self._validator: Any = None
 
     async def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         try:
-            found = plain_misfits(self.input_schema, arguments)
+            found = plain_misfits(self._checked, arguments)
         except (NotPlain, RecursionError):
             found = await in_thread(self._by_jsonschema, arguments, label="checking arguments")
         if found:
@@ -223,5 +224,5 @@ class SchemaBinder:
         from jsonschema.validators import validator_for
 
         if self._validator is None:
-            self._validator = validator_for(self.input_schema, default=Draft202012Validator)(self.input_schema)
-        return list(schema_sentences(self._validator, self.input_schema, arguments))
+            self._validator = validator_for(self._checked, default=Draft202012Validator)(self._checked)
+        return list(schema_sentences(self._validator, self._checked, arguments))

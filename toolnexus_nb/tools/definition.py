@@ -19,6 +19,7 @@ from .results import ToolResult
 from .running import FunctionRunner, InvokeRunner, Runner, run_call
 from .schema import JSONSchema
 from .signature import SignatureError, annotation_text, read, underlying
+from .well_formed import Malformed, well_formed
 
 __all__ = ["JSONSchema", "Tool", "as_tool", "native_tool", "tool"]
 
@@ -37,6 +38,7 @@ class Tool:
     needs_approval  True, or a function of the arguments that gives True, False or the reason as text
     main_thread     run on the main thread (for what is bound to it: sqlite3 connections, widgets)
     timeout         seconds after which the call is given up, or None
+    malformed       what was left out of a foreign schema because it is no JSON Schema
     """
 
     __name__: str
@@ -84,7 +86,11 @@ class Tool:
         self.title = title
         self._binder = binder or SchemaBinder(input_schema)
         self._runner = runner
-        self._frozen_schema = _frozen(self._binder.input_schema)
+        schema: JSONSchema = self._binder.input_schema
+        self.malformed: list[Malformed] = []
+        if not isinstance(self._binder, SignatureBinder):  # it comes from outside
+            schema, self.malformed = well_formed(schema)
+        self._frozen_schema = _frozen(schema)
         self.wire_cache: dict[Any, Any] = {}
 
     @property

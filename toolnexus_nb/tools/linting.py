@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .adapters import as_definition
-from .binding import SchemaBinder, SignatureBinder
+from .binding import SignatureBinder
 from .definition import Tool
 from .lint_schema import Remark, malformed_remarks, schema_remarks
 from .names import LONGEST, is_wire_name, wire_name
@@ -87,9 +87,8 @@ def _of_one(tool: Tool, provider: str) -> Iterator[Finding]:
     by_signature = isinstance(tool.binder, SignatureBinder)
     yield from _name(tool)
     yield from _description(tool, provider)
-    if isinstance(tool.binder, SchemaBinder):
-        for remark in malformed_remarks(tool.binder.malformed):
-            yield _finding(tool, remark)
+    for remark in malformed_remarks(tool.malformed):
+        yield _finding(tool, remark)
     for remark in schema_remarks(schema, generated=by_signature):
         yield _finding(tool, remark)
     if isinstance(tool.binder, SignatureBinder):
