@@ -329,6 +329,31 @@ def test_schema_and_call(function, schema, arguments, value):
         assert adapt([tool])
 
 
+class Later:
+    async def __call__(self, x: int) -> int:
+        """Comes later."""
+        return x
+
+
+@tn.tool
+async def made(a: int, b: int = 2) -> int:
+    """Made before."""
+    return a * b
+
+
+async def steps(n: int):
+    for i in range(n):
+        yield i
+
+
+def test_partials_of_tools_coroutines_and_generators_and_async_objects():
+    assert tn.tool(Later()).execute_sync({"x": 3}).value == 3
+    fixed = tn.tool(functools.partial(made, b=5))
+    assert (fixed.name, fixed.description, fixed.execute_sync({"a": 2}).value) == ("made", "Made before.", 10)
+    assert tn.tool(functools.partial(steps, n=3)).execute_sync().value == 2
+    assert tn.tool(functools.partial(functools.partial(made.function, 3), b=4)).execute_sync().value == 12
+
+
 def test_a_docstring_with_arguments_only():
     def f(a: int, b: int) -> int:
         """

@@ -180,5 +180,5 @@ def test_figures_and_images_become_parts_with_a_short_text():
 def test_a_part_given_back_by_a_tool_is_kept():
     part = ResultPart("audio", "audio/wav", b"RIFF", name="a.wav")
     result = to_result([part, "said"])
-    assert result.parts == (part,)
+    assert result.parts == [part]
     assert result.output == "[audio a.wav audio/wav, 4 bytes]\nsaid"

@@ -45,6 +45,12 @@ def test_tools_keep_their_order_and_can_be_looked_at():
     assert str(toolkit["ping"]) == "ping(): Health check."
 
 
+def test_one_tool_alone_is_a_list_of_one():
+    assert tn.Toolkit(ping).names == tn.Toolkit(tn.tool(ping)).names == ["ping"]
+    assert tn.to_openai(ping) == tn.to_openai([ping])
+    assert tn.to_openai(tn.to_openai(ping)[0]) == tn.to_openai(ping)
+
+
 def test_running_a_cell_again_replaces_the_tool_in_its_place_and_says_what_changed():
     toolkit = tn.Toolkit([get_weather, ping])
     toolkit.register(

@@ -48,7 +48,7 @@ def _named(tools: Iterable[Any] | None, keep: Keep) -> list[tuple[Tool, str]]:
     wire_name_of = getattr(tools, "wire_name", None)
     named: dict[str, tuple[Tool, str]] = {}
     wires: set[str] = set()
-    for thing in tools or ():
+    for thing in each(tools):
         tool = as_definition(thing)
         if keep is not None and not keep(tool.name):
             continue
@@ -60,6 +60,12 @@ def _named(tools: Iterable[Any] | None, keep: Keep) -> list[tuple[Tool, str]]:
         wires.add(wire)
         named[tool.name] = (tool, wire)
     return list(named.values())
+
+
+def each(tools: Any) -> Iterable[Any]:
+    """The things in a list, a toolkit or None; one tool, function or definition alone is a list of one."""
+    alone = isinstance(tools, Mapping) or callable(tools) or isinstance(getattr(tools, "name", None), str)
+    return [tools] if alone else tools or ()
 
 
 def as_definition(thing: Any) -> Tool:

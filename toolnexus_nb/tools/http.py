@@ -208,7 +208,7 @@ def _result(response: Any, data: bytes, whole: bool, mode: ResultMode) -> ToolRe
     metadata = {"status": status, "content_type": kind}
     if kind.startswith(("image/", "audio/")) and whole and response.is_success:
         part = ResultPart("image" if kind.startswith("image/") else "audio", kind, data)
-        return ToolResult(f"{kind}, {len(data)} bytes", metadata=metadata, parts=(part,), value=data)
+        return ToolResult(f"{kind}, {len(data)} bytes", metadata=metadata, parts=[part], value=data)
     text = data.decode(response.charset_encoding or "utf-8", "replace")
     if not whole:
         text += f"\n… (cut after {len(data)} bytes)"

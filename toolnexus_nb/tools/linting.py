@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .adapters import as_definition
+from .adapters import as_definition, each
 from .binding import SignatureBinder
 from .definition import Tool
 from .lint_schema import Remark, malformed_remarks, schema_remarks
@@ -56,7 +56,7 @@ def lint(tools: Any, provider: str = "openai") -> list[Finding]:
     """
     findings: list[Finding] = []
     known: list[Tool] = []
-    for thing in _each(tools):
+    for thing in each(tools):
         try:
             known.append(as_definition(thing))
         except (SignatureError, ValueError, TypeError) as error:
@@ -74,12 +74,6 @@ def lint(tools: Any, provider: str = "openai") -> list[Finding]:
 
 
 _ORDER = {"error": 0, "warning": 1, "hint": 2}
-
-
-def _each(tools: Any) -> Iterable[Any]:
-    if isinstance(tools, Tool | dict) or callable(tools) or isinstance(getattr(tools, "name", None), str):
-        return [tools]
-    return tools or ()
 
 
 def _of_one(tool: Tool, provider: str) -> Iterator[Finding]:

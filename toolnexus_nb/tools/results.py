@@ -37,7 +37,7 @@ class ToolResult:
     output: str
     is_error: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
-    parts: Sequence[ResultPart] = ()
+    parts: Sequence[ResultPart] = field(default_factory=list)
     value: Any = None
     printed: str = ""
     traceback: str = field(default="", repr=False)
@@ -58,4 +58,4 @@ def to_result(value: Any) -> ToolResult:
     if isinstance(value, ToolResult):
         return value
     text, parts = render(value)
-    return ToolResult(output=text, parts=parts, value=value)
+    return ToolResult(output=text, parts=list(parts), value=value)

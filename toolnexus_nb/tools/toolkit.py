@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapters import Keep, Report, to_anthropic, to_gemini, to_openai
+from .adapters import Keep, Report, each, to_anthropic, to_gemini, to_openai
 from .background import hop, sync_twin
 from .changes import ToolChange
 from .context import ToolContext
@@ -37,7 +37,7 @@ class Toolkit:
         self.changes: list[ToolChange] = []
         self.servers: dict[str, McpServer] = {}
         self.findings: list[Any] = []
-        self.register(*(tools or ()))
+        self.register(*each(tools))
 
     # --- what is in it ------------------------------------------------------------------------------------------------
 
