@@ -20,6 +20,8 @@ _SEARCHES = _SEEKS | frozenset("web internet wikipedia wiki online bing duckduck
 _OPERATIONS = frozenset(
     "multiply multiplied multiplying divide divided dividing subtract subtracted subtracting".split()
 )
+_UNHEARD = 0.3
+"""The most a tool gets when no word of the prompt speaks for it."""
 _ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
@@ -49,6 +51,10 @@ class Match:
 
 def match(offer: Offer, reading: Reading) -> Match:
     """Hold one tool against a clause."""
+    return reading.remembered("match", offer, _match)
+
+
+def _match(offer: Offer, reading: Reading) -> Match:
     filled = fill(offer, reading)
     said = reading.stems
     named = _share([(max(worth(word), 0.1), best_kin(stem(word), said)) for word in offer.name_words])
@@ -94,7 +100,7 @@ def match(offer: Offer, reading: Reading) -> Match:
     elif named < 0.3 and not telling:
         score -= 0.5 * (0.3 - named)  # much of a description fits many tools; a name fits few
     if not heard:
-        score = min(score, 0.3)
+        score = min(score, _UNHEARD)
     return Match(offer, filled, score, named, told, covered, sure, tuple(dict.fromkeys(heard)))
 
 
@@ -214,5 +220,15 @@ def rank(offers: list[Offer], reading: Reading) -> list[Match]:
 
 def choose(offers: list[Offer], reading: Reading, least: float = THRESHOLD) -> Match | None:
     """The tool a clause asks for, or None when nothing fits."""
+    if least >= _UNHEARD:
+        offers = [offer for offer in offers if could_fit(offer, reading)]
     ranked = rank(offers, reading)
     return ranked[0] if ranked and ranked[0].score >= least else None
+
+
+def could_fit(offer: Offer, reading: Reading) -> bool:
+    """Whether a tool can come to more than `_UNHEARD`, told without filling its arguments: most tools can't."""
+    if any(parameter.role in _TELLING or parameter.choices for parameter in offer.required):
+        return True
+    words = offer.told_stems
+    return any(best_kin(word, words) >= 0.6 for word in reading.stems) or _called_by_name(offer, reading)

@@ -9,6 +9,8 @@ from .offers import Offer
 from .reading import Reading
 
 _AFTERWARDS = frozenset(("then", "afterwards", "afterward", "finally", "next"))
+LONGEST_SENTENCE = 150
+"""Tokens of a sentence that is cut into clauses; a longer one is a list or a document."""
 _SOFT = frozenset(("and", ",", "also", "plus", "but", "while"))
 
 
@@ -82,7 +84,7 @@ def _new_order(reading: Reading, at: int) -> bool:
 
 def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
     """A sentence cut at "and" and commas, as long as both sides ask for a tool of their own."""
-    for at in range(1, len(reading.tokens) - 1):
+    for at in range(1, len(reading.tokens) - 1) if len(reading.tokens) <= LONGEST_SENTENCE else ():
         token = reading.tokens[at]
         if token.lower not in _SOFT or token.kind not in ("word", "mark"):
             continue

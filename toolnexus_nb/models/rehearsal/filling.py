@@ -37,6 +37,10 @@ class Filled:
 
 def fill(offer: Offer, reading: Reading) -> Filled:
     """The arguments of a call to this tool, read from the prompt. Nothing is invented: what is not said is missing."""
+    return reading.remembered("fill", offer, _fill)
+
+
+def _fill(offer: Offer, reading: Reading) -> Filled:
     filled = Filled(offer)
     found: list[Candidate] = []
     for parameter in offer.parameters:

@@ -19,13 +19,15 @@ from .words import best_kin, stem
 MOST_CALLS = 12
 """Calls planned for one prompt; a longer list is cut."""
 
+LONGEST_LIST = 300
+"""Tokens of a text in which repeated parameters are looked for."""
 _SEAMS = frozenset(("and", "or", "plus", "then", "while", "another", "also", "but", "again"))
 
 
 def several(offer: Offer, filled: Filled, reading: Reading) -> list[dict[str, Any]]:
     """The arguments of every call of this tool that the text asks for; one entry in the plain case."""
     rows, used = spread(offer, filled, reading)
-    if not _idle(offer, reading, used):
+    if len(reading.tokens) > LONGEST_LIST or not _idle(offer, reading, used):
         return rows
     return frames(offer, reading) or rows
 

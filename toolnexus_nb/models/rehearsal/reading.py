@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from .dates import moments
 from .lexicon import NUMBER_WORDS, OPENERS, ORDINALS, SCALES, STOP, UNITS
 from .places import PLACES
 from .words import stem
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LONGEST = 6_000
+"""Characters of a prompt that are read; what follows is most likely a document that came along."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +79,22 @@ _SPOKEN_MATH = {"x": "multiplied", "times": "multiplied", "over": "divided"}
 
 
 class Reading:
-    """A prompt as tokens. Slices of it (clauses) are Readings of the same text."""
+    """A prompt as tokens. Slices of it (clauses) are Readings of the same text, and share what was worked out."""
 
-    def __init__(self, text: str, tokens: list[Token]) -> None:
+    def __init__(self, text: str, tokens: list[Token], memo: dict[tuple[Any, ...], Any] | None = None) -> None:
         self.text = text
         self.tokens = tokens
+        self._memo = memo if memo is not None else {}
+
+    def remembered(self, kind: str, owner: T, work: Callable[[T, Reading], R]) -> R:
+        """`work(owner, self)`, done once for each stretch of the text: tools are held against the same clause often."""
+        place = (self.tokens[0].start, self.tokens[-1].start, len(self.tokens)) if self.tokens else ()
+        key = (kind, id(owner), *place)
+        found = self._memo.get(key)
+        if found is None or found[0] is not owner:
+            found = self._memo[key] = (owner, work(owner, self))
+        result: R = found[1]
+        return result
 
     def __repr__(self) -> str:
         return f"Reading({self.said!r})"
@@ -113,12 +130,12 @@ class Reading:
                 continue
             for at, one in enumerate(numbers):
                 comma = [Token(",", token.start, token.start + 1, "mark", ",")] if at else []
-                tokens += [*comma, Token(str(one), token.start, token.end, "number", one)]
+                tokens += [*comma, Token(str(one), token.start + at, token.end, "number", one)]
         return Reading(self.text, tokens)
 
     def slice(self, start: int, end: int) -> Reading:
         """The tokens with positions start..end."""
-        return Reading(self.text, self.tokens[start:end])
+        return Reading(self.text, self.tokens[start:end], self._memo)
 
 
 def _parts(token: Token) -> list[str]:
@@ -142,6 +159,7 @@ def number(text: str) -> int | float:
 
 def read(text: str, today: date) -> Reading:
     """The tokens of a prompt. `today` makes "tomorrow" a day."""
+    text = text[:LONGEST]
     bare = text.strip()
     if len(bare) > 2 and bare[0] in '"“' and bare[-1] in '"”' and not set(bare[1:-1]) & set('"“”'):
         text = bare[1:-1]  # a prompt that is quoted as a whole

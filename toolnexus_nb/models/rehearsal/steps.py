@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .choosing import THRESHOLD, Match, rank
+from .choosing import THRESHOLD, Match, could_fit, rank
 from .clauses import clauses
 from .filling import Filled
 from .frames import MOST_CALLS, several
@@ -84,7 +84,7 @@ def spread(found: Match, reading: Reading) -> list[Step]:
 
 def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> list[Step]:
     """ "The weather in the capital of France": an argument that is another tool's answer, spoken inside the clause."""
-    for inner in rank(offers, reading):
+    for inner in rank([offer for offer in offers if could_fit(offer, reading)], reading):
         if inner.score < THRESHOLD or inner.offer.name == outer.offer.name or inner.filled.missing:
             continue
         parameter = _takes(outer, inner, reading)
