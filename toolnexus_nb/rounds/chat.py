@@ -251,17 +251,19 @@ class Chat:
         )
 
     async def _run_out(self, turn: _Turn, asker: Awaiting | Blocking) -> RunResult:
-        async for _ in self._events(turn, asker):
+        async for _ in self._events(turn, asker, listened=False):
             pass
         assert self.last is not None
         return self.last
 
-    async def _events(self, turn: _Turn, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
+    async def _events(
+        self, turn: _Turn, asker: Awaiting | Blocking, *, listened: bool = True
+    ) -> AsyncGenerator[Event, None]:
         """One question or resumption, from the first event to the state the chat is left in."""
         self._check_idle()
         self._busy = True
         try:
-            delivery, start = self._begin(turn)
+            delivery, start = self._begin(turn, listened)
             events = delivery.events(asker)
             try:
                 async for event in events:
@@ -285,7 +287,7 @@ class Chat:
         finally:
             self._busy = False
 
-    def _begin(self, turn: _Turn) -> tuple[Delivery, int]:
+    def _begin(self, turn: _Turn, listened: bool) -> tuple[Delivery, int]:
         """The delivery of a run, and where in `messages` it begins."""
         self._close_pending(turn)
         if turn.message is not None:
@@ -313,7 +315,7 @@ class Chat:
             )
 
         dispatcher = Dispatcher([tool_handler_from_context(), *self._handlers, turn.handler])
-        return Delivery(make, dispatcher), start
+        return Delivery(make, dispatcher, listened=listened), start
 
     def _close_pending(self, turn: _Turn) -> None:
         """A new question instead of a decision: what waited is answered, since the history must say something."""

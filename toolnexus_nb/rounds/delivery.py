@@ -129,9 +129,15 @@ class _Question:
 
 
 class Delivery:
-    """One run on its way to the side that asked. Made there; `make` builds the run on the loop that runs it."""
+    """One run on its way to the side that asked. Made there; `make` builds the run on the loop that runs it.
 
-    def __init__(self, make: Callable[[Callable[..., Awaitable[Any]]], Run], dispatcher: Dispatcher) -> None:
+    `listened`: whether anybody hears the events. If nobody does, only the last crosses over, and no tool waits for it.
+    """
+
+    def __init__(
+        self, make: Callable[[Callable[..., Awaitable[Any]]], Run], dispatcher: Dispatcher, *, listened: bool
+    ) -> None:
+        self._listened = listened or bool(dispatcher.handlers)
         self._make = make
         self._dispatcher = dispatcher
         self._items: list[Event | _Question] = []
@@ -144,7 +150,7 @@ class Delivery:
 
     # --- on the loop that runs it -------------------------------------------------------------------------------------
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._more = more = asyncio.Event()
         self._taken = asyncio.Event()
@@ -155,8 +161,9 @@ class Delivery:
     async def _pump(self, run: Run) -> None:
         assert self._taken is not None
         async for event in run.events():
-            self._put(event)
-            if isinstance(event, HELD) and not self._stopping:
+            if self._listened or isinstance(event, RunFinished):
+                self._put(event)
+            if self._listened and isinstance(event, HELD) and not self._stopping:
                 self._taken.clear()
                 await self._taken.wait()
 
@@ -171,7 +178,9 @@ class Delivery:
         return await question.answer
 
     async def _take(self) -> list[Event | _Question]:
-        """The next batch; empty when the run is over. Taking it says that the one before has been dealt with."""
+        """The next batch; the first one starts the run. Taking it says that the one before has been dealt with."""
+        if self._task is None:
+            self._start()
         assert self._more is not None and self._taken is not None and self._task is not None
         if not any(isinstance(item, HELD) for item in self._items):
             self._taken.set()
@@ -204,8 +213,7 @@ class Delivery:
             ended = False
             batch: deque[Event | _Question] = deque()
             try:
-                await asker.wait(self._start)
-                while batch := deque(await asker.wait(self._take)):
+                while not ended and (batch := deque(await asker.wait(self._take))):
                     while batch:
                         item = batch.popleft()
                         if isinstance(item, _Question):
@@ -223,7 +231,7 @@ class Delivery:
                     await self._stop_and_tell(self.run, batch, asker)
 
     async def _stop_and_tell(self, run: Run, batch: Iterable[Event | _Question], asker: Awaiting | Blocking) -> None:
-        """Stop the run; deliver the rest of the batch and its last events, without these if its loop does not answer."""
+        """Stop the run; deliver the rest of the batch and the last events, which a blocked loop does not give."""
         items = await asker.within(3 * CLEAN_UP, self._stop)
         told = [*batch, *(items or ())]
         if not any(isinstance(item, RunFinished) for item in told):
