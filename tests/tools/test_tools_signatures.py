@@ -868,6 +868,25 @@ def test_a_name_that_cannot_be_found_is_an_error_with_the_function_the_parameter
         tn.tool(names["f"])
 
 
+def test_a_field_whose_type_cannot_be_found_is_an_error_too():
+    def make() -> Any:
+        @dataclasses.dataclass
+        class Hidden:
+            v: int
+
+        @dataclasses.dataclass
+        class Outer:
+            hidden: Hidden
+
+        def f(outer: Outer) -> None: ...
+
+        f.__annotations__ = {"outer": Outer}
+        return f
+
+    with pytest.raises(SignatureError, match=r"f: the parameter outer .* names Hidden, which is not defined"):
+        tn.tool(make())
+
+
 # --- what can't be ----------------------------------------------------------------------------------------------------
 
 

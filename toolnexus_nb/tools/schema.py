@@ -79,17 +79,18 @@ def _key(annotation: Any) -> str | None:
     return repr(annotation) if all(one is Ellipsis or _key(one) is not None for one in arguments) else None
 
 
-_REFUSED = (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError, PydanticUndefinedAnnotation)
+_REFUSED = (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError)
 
 
 def _build(annotation: Any) -> Shape:
     annotation = readable(annotation)
     try:
-        return _pydantic_shape(annotation)
-    except (*_REFUSED, TypeError):
-        substitute = expressible(annotation)
-    try:
-        return _pydantic_shape(substitute)
+        try:
+            return _pydantic_shape(annotation)
+        except (*_REFUSED, TypeError):
+            return _pydantic_shape(expressible(annotation))
+    except PydanticUndefinedAnnotation as error:
+        raise NoJsonForm(f"one of its fields names {error.name}, which is not defined") from error
     except _REFUSED as error:
         raise NoJsonForm(str(error).strip().splitlines()[0]) from error
 
