@@ -160,6 +160,24 @@ def test_arrays_and_numpy_scalars():
     assert to_result({"a": numpy.int64(1), "b": numpy.nan}).output == '{"a": 1, "b": null}'
 
 
+class Tensor:
+    """What torch and jax arrays have in common."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values, self.shape, self.dtype = values, (len(values),), "float32"
+
+    def tolist(self) -> list[float]:
+        return self.values
+
+    def __repr__(self) -> str:
+        return "tensor([...])"
+
+
+def test_arrays_of_other_libraries_are_read_as_arrays():
+    assert to_result(Tensor([1.0, 2.0])).output == "Tensor of shape (2,), float32: [1.0, 2.0]"
+    assert to_result(Tensor([0.0] * 500)).output == "Tensor of shape (500,), float32\ntensor([...])"
+
+
 def test_figures_and_images_become_parts_with_a_short_text():
     figure_module = pytest.importorskip("matplotlib.figure")
     image_module = pytest.importorskip("PIL.Image")

@@ -31,6 +31,8 @@ _NODES = 100_000
 _LOOKED_AT = 100
 """Items of a list or dict among which pictures are looked for."""
 _ROWS, _COLUMNS = 20, 20
+_SMALL_ARRAY = 200
+"""Elements of an array that are all written."""
 _DEEPEST = 100
 
 Rendered = tuple[str, tuple[ResultPart, ...]]
@@ -159,13 +161,13 @@ class _Plain:
             return self.of(dump())
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return {field.name: self.of(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        if getattr(value, "shape", None) == () and (tolist := _method(value, "tolist")):  # a numpy scalar
+            return self.of(tolist())
         special = _special(value)
         if special is not None:
             return special[0]
         if type(value).__name__ == "NAType":  # pandas' missing value
             return None
-        if item := _method(value, "item"):  # a numpy scalar
-            return self.of(item())
         return _repr(value)
 
 
@@ -284,18 +286,24 @@ def _left_out(rows: int) -> str:
 
 
 def _array(value: Any) -> Rendered | None:
-    if not _is(value, "numpy", "ndarray"):
+    """numpy's arrays and scalars, and what behaves like them (torch, jax): anything with shape, dtype and tolist."""
+    tolist = _method(value, "tolist")
+    if tolist is None or not hasattr(value, "shape") or not hasattr(value, "dtype"):
         return None
-    numpy = _loaded("numpy")
-    if value.ndim == 0:
-        return as_json(value.item()), ()
-    if value.size <= 200:
-        return f"array of shape {tuple(value.shape)}, {value.dtype}: {as_json(value.tolist())}", ()
-    text = numpy.array2string(value, threshold=200, edgeitems=4, separator=", ")
-    stats = ""
-    if value.dtype.kind in "iuf":
-        stats = f"; min {value.min():.6g}, max {value.max():.6g}, mean {value.mean():.6g}"
-    return f"array of shape {tuple(value.shape)}, {value.dtype}{stats}\n{text}", ()
+    shape = tuple(value.shape)
+    if not shape:
+        return as_json(tolist()), ()
+    kind = "array" if _is(value, "numpy", "ndarray") else type(value).__name__
+    head = f"{kind} of shape {shape}, {value.dtype}"
+    if math.prod(shape) <= _SMALL_ARRAY:
+        return f"{head}: {as_json(tolist())}", ()
+    if not _is(value, "numpy", "ndarray"):
+        return f"{head}\n{value!r}", ()
+    text = _loaded("numpy").array2string(value, threshold=_SMALL_ARRAY, edgeitems=4, separator=", ")
+    told = (
+        f"; min {value.min():.6g}, max {value.max():.6g}, mean {value.mean():.6g}" if value.dtype.kind in "iuf" else ""
+    )
+    return f"{head}{told}\n{text}", ()
 
 
 def _figure(value: Any) -> Rendered | None:
