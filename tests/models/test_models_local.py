@@ -157,3 +157,12 @@ def test_a_broken_file_is_one_sentence(request: pytest.FixtureRequest, tmp_path:
     path.write_bytes(b"GGUF" + b"\0" * 500)
     with pytest.raises(SetupError, match="can't load"):
         Chat(connect("local", model=str(path))).ask_sync("hi")
+
+
+def test_a_named_tool_is_the_only_one_offered(toolkit: Any) -> None:
+    choice = {"type": "function", "function": {"name": "add"}}
+    request = tool_request(
+        {"messages": [{"role": "user", "content": "x"}], "tools": toolkit.to_openai(), "tool_choice": choice}
+    )
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert [option["properties"]["name"]["const"] for option in schema["anyOf"]] == ["add"]

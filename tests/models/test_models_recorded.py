@@ -289,3 +289,12 @@ def test_a_file_that_is_not_there() -> None:
 def test_recorded_needs_a_file() -> None:
     with pytest.raises(SetupError, match="needs a file"):
         connect("recorded")
+
+
+def test_an_attempt_that_was_refused_and_sent_again_is_not_replayed(tmp_path: Path, toolkit: Any, prompt: str) -> None:
+    path = tmp_path / "refused.jsonl"
+    with record(path):
+        Chat(connect("rehearsal", faults=["rate-limit"]), toolkit).ask_sync(prompt)
+    result = replay(path, toolkit, prompt, strict=True)
+    assert result.status == "done"
+    assert [exchange.status for exchange in result.wire()] == [200, 200]

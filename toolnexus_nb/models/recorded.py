@@ -60,7 +60,7 @@ class ReplayTransport:
     def __init__(
         self, recorded: Sequence[Recorded], name: str, *, pace: float | None = None, strict: bool = False
     ) -> None:
-        self.recorded = list(recorded)
+        self.recorded = _last_attempts(recorded)
         self.name = name
         self.pace = pace
         self.strict = strict
@@ -142,6 +142,16 @@ class ReplayTransport:
             yield data
         if found.error:
             raise APIConnectionError(f"as recorded: {found.error}")
+
+
+def _last_attempts(recorded: Sequence[Recorded]) -> list[Recorded]:
+    """The requests without those that failed and were sent again: a replay has nothing to wait for."""
+    following = [*recorded[1:], None]
+    return [
+        one
+        for one, after in zip(recorded, following, strict=True)
+        if not ((one.status >= 300 or one.error) and after is not None and after.messages == one.messages)
+    ]
 
 
 def _short(text: str) -> str:

@@ -83,11 +83,7 @@ def default_pace() -> float:
             return max(0.0, float(said))
         except ValueError:
             return 0.0
-    return (
-        1.0
-        if "ipykernel" in sys.modules and hasattr(sys.modules.get("IPython"), "get_ipython") and _in_kernel()
-        else 0.0
-    )
+    return 1.0 if "ipykernel" in sys.modules and _in_kernel() else 0.0
 
 
 def _in_kernel() -> bool:

@@ -42,7 +42,8 @@ _SAMPLES: dict[str, tuple[Any, Any]] = {
 
 def tool_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """The request that makes a small model choose a tool: examples as earlier turns, the answer bound to a schema."""
-    offers = read_offers(body.get("tools"))
+    tools = _offered(body)
+    offers = read_offers(tools)
     forced = body.get("tool_choice") not in (None, "auto")
     messages: list[dict[str, Any]] = [{"role": "system", "content": _TASK}]
     for turn in (0, 1):
@@ -68,10 +69,19 @@ def tool_request(body: Mapping[str, Any]) -> dict[str, Any]:
             "json_schema": {
                 "name": "call",
                 "strict": True,
-                "schema": _answer_schema(body.get("tools") or (), talk=not forced),
+                "schema": _answer_schema(tools, talk=not forced),
             },
         },
     }
+
+
+def _offered(body: Mapping[str, Any]) -> list[Any]:
+    """The tools of a request; only the one that a named tool_choice leaves."""
+    tools = list(body.get("tools") or ())
+    choice = body.get("tool_choice")
+    name = (choice.get("function") or {}).get("name") if isinstance(choice, Mapping) else None
+    named = [tool for tool in tools if (tool.get("function") or {}).get("name") == name]
+    return named or tools
 
 
 def _as_json(name: str, arguments: Mapping[str, Any]) -> str:
