@@ -98,16 +98,21 @@ class HttpResponse:
 
     async def _iterate(self) -> AsyncIterator[bytes]:
         pieces = self._response.aiter_bytes()
-        while True:
-            try:
-                async with asyncio.timeout_at(self._deadline):
-                    piece = await anext(pieces, None)
-            except Exception as error:
-                raise translate(error, self._request) from None
-            if piece is None:
+        try:
+            if self._deadline is None:
+                async for piece in pieces:
+                    self._tail = piece
+                    yield piece
                 return
-            self._tail = piece[-16:]
-            yield piece
+            while True:
+                async with asyncio.timeout_at(self._deadline):
+                    last = await anext(pieces, None)
+                if last is None:
+                    return
+                self._tail = last
+                yield last
+        except Exception as error:
+            raise translate(error, self._request) from None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._bytes
@@ -117,7 +122,7 @@ class HttpResponse:
         the body are read first, in the background, so that the next round finds the connection open (D12)."""
         if self._closing is not None or self._response.is_closed:
             return
-        if self._tail.rstrip().endswith(b"[DONE]"):
+        if self._tail[-16:].rstrip().endswith(b"[DONE]"):
             self._closing = asyncio.get_running_loop().create_task(self._drain())
             _closing.add(self._closing)
             self._closing.add_done_callback(_closing.discard)
