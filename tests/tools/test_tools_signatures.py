@@ -662,6 +662,16 @@ def test_a_context_parameter_is_injected_and_never_in_the_schema():
         assert result.value is context
 
 
+def test_ctx_context_and_self_are_no_properties():
+    def f(self, a, ctx, context): ...
+
+    def g(a, ctx, context):
+        return ctx is context
+
+    assert list(properties_of(f)) == list(properties_of(g)) == ["a"]
+    assert call(g, a=1) is True
+
+
 def test_what_a_model_sends_for_the_context_never_reaches_the_function():
     def f(ctx: tn.ToolContext) -> bool:
         return isinstance(ctx, tn.ToolContext)

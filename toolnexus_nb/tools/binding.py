@@ -1,6 +1,7 @@
 """Between a model's arguments and a call: every value checked, all misfits found at once, promised objects made.
 
-`SignatureBinder` reads a function's signature (pydantic), `SchemaBinder` keeps a hand-written schema (jsonschema).
+`SignatureBinder` reads a function's signature (pydantic); `SchemaBinder` keeps a hand-written schema (plain_checks.py,
+and jsonschema for what is rare).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class SignatureBinder:
                 values[slot.name] = self._read(slot, (key,), value, misfits)
             elif self._rest is not None:
                 rest[key] = self._read(self._rest, (key,), value, misfits)
-            elif key != self.reading.context_parameter:  # a model that fills it in is not heard, and not scolded
+            elif key not in self.reading.context_parameters:  # a model that fills one in is not heard, and not scolded
                 misfits.append(unknown_key((key,), self._by_key))
         for slot in self.slots:
             if slot.name not in values:
@@ -99,8 +100,7 @@ class SignatureBinder:
                     values[slot.name] = slot.given()
         if misfits:
             raise Misfits(misfits)
-        if self.reading.context_parameter is not None:
-            values[self.reading.context_parameter] = context
+        values.update(dict.fromkeys(self.reading.context_parameters, context))
         if self._all_by_keyword:
             values.update(rest)
             return [], values

@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A callable as read: the parameters a model may fill, and the name of the one that receives the context.
+    """A callable as read: the parameters a model may fill, and the names of those that receive the context.
 
     `fixed` are the parameters no model fills: the context's, a partial's. `takes_self`: a method without its object.
     `order` has (name, kind) of everything that is passed, the context too. `names` gives what the names in its
@@ -63,7 +63,7 @@ class Reading:
     name: str
     documentation: Documentation
     parameters: tuple[Parameter, ...]
-    context_parameter: str | None
+    context_parameters: tuple[str, ...]
     takes_self: bool
     fixed: frozenset[str] = frozenset()
     order: tuple[tuple[str, Any], ...] = ()
@@ -89,19 +89,20 @@ def read(function: Callable[..., Any], *, name: str | None = None) -> Reading:
     scope = _Scope(title, inner)
     comments = functools.cache(lambda: parameter_comments(inner))
     kept: list[Parameter] = []
-    context_parameter = None
+    receives_context: list[str] = []
     for raw in parameters:
         if raw.name in bound:
             continue
         annotation = scope.resolve(raw)
         if _wants_context(raw, annotation):
-            context_parameter = raw.name
+            receives_context.append(raw.name)
             continue
         with names_known(scope.names):
             kept.extend(_unpacked(_documented(raw, annotation, documentation, comments)))
-    fixed = frozenset(bound | {context_parameter or ""})
+    fixed = frozenset([*bound, *receives_context])
     order = tuple((raw.name, raw.kind) for raw in parameters if raw.name not in bound)
-    return Reading(title, documentation, tuple(kept), context_parameter, takes_self, fixed, order, scope.names)
+    context_parameters = tuple(receives_context)
+    return Reading(title, documentation, tuple(kept), context_parameters, takes_self, fixed, order, scope.names)
 
 
 def _signature(function: Any) -> inspect.Signature:
@@ -169,6 +170,8 @@ def _takes_self(function: Any, parameters: list[inspect.Parameter]) -> bool:
     """Whether this is a method still waiting for its object: `def f(self, ...)` in a class body."""
     if not parameters or parameters[0].name not in ("self", "cls") or not isinstance(function, types.FunctionType):
         return False
+    if parameters[0].name == "self" and parameters[0].annotation is EMPTY:
+        return True
     outer = function.__qualname__.rpartition(".")[0]
     return bool(outer) and not outer.endswith("<locals>")
 
