@@ -2,8 +2,9 @@
 
     python .ci/build_lite.py PYODIDE_FOLDER OUT
 
-PYODIDE_FOLDER is the npm package `pyodide` (the runtime without Python packages); the pure wheels its lock names come from
-PyPI, and so does the WebAssembly build of pydantic-core. Needs jupyterlite-core, jupyterlite-pyodide-kernel, hatchling.
+PYODIDE_FOLDER is the npm package `pyodide` (the runtime without Python packages); the pure wheels its lock names come
+from PyPI, and so does the WebAssembly build of pydantic-core. Needs jupyterlite-core, jupyterlite-pyodide-kernel and
+hatchling.
 
 What cannot be had this way: `jsonschema` needs `rpds-py`, whose WebAssembly build is only on Pyodide's own CDN. So the
 notebooks of the site install without it; hand-written schemas are the one thing that does not work here.
@@ -23,22 +24,67 @@ from typing import Any
 import nbformat
 
 ROOT = Path(__file__).parents[1]
-RUNTIME = ("pyodide.mjs", "pyodide.js", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json", "package.json")
+RUNTIME = (
+    "pyodide.mjs",
+    "pyodide.js",
+    "pyodide.asm.mjs",
+    "pyodide.asm.wasm",
+    "python_stdlib.zip",
+    "pyodide-lock.json",
+    "package.json",
+)
 KERNEL_NEEDS = ("micropip", "packaging", "ipython", "traitlets", "pydantic", "typing-extensions", "tzdata")
 WITH_PYDANTIC = ("typing-extensions", "typing-inspection", "annotated-types")  # the newest, as pydantic is
-WE_NEED = ("ipywidgets", "anywidget", "psygnal", "jupyterlab-widgets", "widgetsnbextension", "griffelib", "markdown-it-py", "mdurl", "comm")
-INSTALL = f"import piplite\nawait piplite.install({['toolnexus-nb', *WE_NEED]!r}, deps=False)\nawait piplite.install('pydantic')"
+WE_NEED = (
+    "ipywidgets",
+    "anywidget",
+    "psygnal",
+    "jupyterlab-widgets",
+    "widgetsnbextension",
+    "griffelib",
+    "markdown-it-py",
+    "mdurl",
+    "comm",
+)
+INSTALL = f"""\
+import piplite
+await piplite.install({["toolnexus-nb", *WE_NEED]!r}, deps=False)
+await piplite.install("pydantic")"""
 NOTEBOOKS = ("01_first_tool", "02_what_the_model_sees", "04_parallel_and_chained")
 
 PURE = ["--platform", "any", "--python-version", "314", "--implementation", "py", "--abi", "none"]
-WASM = ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--implementation", "cp", "--abi", "cp314", "--abi", "abi3"]
+WASM = [
+    "--platform",
+    "pyemscripten_2026_0_wasm32",
+    "--python-version",
+    "314",
+    "--implementation",
+    "cp",
+    "--abi",
+    "cp314",
+    "--abi",
+    "abi3",
+]
 
 
 def download(requirement: str, target: list[str], folder: Path) -> Path | None:
     """The wheel of a requirement for a platform, or None where PyPI has none."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder, *target, requirement],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "-d",
+            folder,
+            *target,
+            requirement,
+        ],
         capture_output=True,
         check=False,
     )
@@ -61,13 +107,17 @@ def pinned_core(pydantic: Path) -> str:
     """The version of pydantic-core that a pydantic wheel insists on."""
     with zipfile.ZipFile(pydantic) as wheel:
         metadata = wheel.read(next(n for n in wheel.namelist() if n.endswith("METADATA"))).decode()
-    return next(line.split("==")[1] for line in metadata.splitlines() if line.startswith("Requires-Dist: pydantic-core=="))
+    return next(
+        line.split("==")[1] for line in metadata.splitlines() if line.startswith("Requires-Dist: pydantic-core==")
+    )
 
 
 def put(entry: dict[str, Any], wheel: Path, folder: Path) -> None:
     """Make the lock's entry name this wheel."""
     shutil.copy(wheel, folder / wheel.name)
-    entry.update(file_name=wheel.name, version=wheel.name.split("-")[1], sha256=hashlib.sha256(wheel.read_bytes()).hexdigest())
+    entry.update(
+        file_name=wheel.name, version=wheel.name.split("-")[1], sha256=hashlib.sha256(wheel.read_bytes()).hexdigest()
+    )
 
 
 def fill_runtime(pyodide: Path, out: Path) -> None:
@@ -124,7 +174,19 @@ def main(pyodide: Path, out: Path) -> None:
             sys.exit(f"PyPI has no pure wheel of {name}")
         shutil.copy(wheel, wheels)
     write_contents(out / "content")
-    command = [sys.executable, "-m", "jupyter", "lite", "build", "--lite-dir", out, "--output-dir", out / "site", "--contents", out / "content"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lite",
+        "build",
+        "--lite-dir",
+        out,
+        "--output-dir",
+        out / "site",
+        "--contents",
+        out / "content",
+    ]
     for wheel in sorted(wheels.glob("*.whl")):
         command += ["--piplite-wheels", wheel]
     done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
-"""Run notebooks and save them as they should be read: outputs kept, no widget state, no timings, nothing of this machine.
+"""Run notebooks and save them as they should be read: outputs kept, no widget state, no timings.
 
-    python .ci/refresh_notebooks.py [notebooks/NAME.ipynb ...]      all of them by default
+python .ci/refresh_notebooks.py [notebooks/NAME.ipynb ...]      all of them by default
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ ROOT = Path(__file__).parents[1]
 def refresh(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
-        notebook, timeout=120, kernel_name="python3", store_widget_state=False, resources={"metadata": {"path": str(path.parent)}}
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}

@@ -47,7 +47,7 @@ _PEERS: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.fixture(scope="session")
 def require() -> Callable[[str], object]:
-    """`require("browser")` gives the path of the peer; skips with the install line, or fails if TOOLNEXUS_REQUIRE names it."""
+    """`require("browser")` gives the peer's path; skips with the install line, or fails where it is required."""
 
     def need(peer: str) -> object:
         find, line = _PEERS[peer]

@@ -81,14 +81,39 @@ _NAMES: dict[str, str] = {
     "with_tool_handler": "openai.handler",
 }
 
-__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)  # noqa: PLE0605
+__getattr__, __dir__, __all__ = lazy(__name__, _NAMES)
 
 # The floors below may not know the models above them, so their names are made known here, as text.
-_register("rehearsal", "toolnexus_nb.models.rehearsal:connect", summary="picks tools by words; no language model", needs="nothing")
-_register("recorded", "toolnexus_nb.models.recorded:connect", summary="replays a recording; the tools really run", needs="a recording: recorded:FILE")
-_register("in_process", "toolnexus_nb.models.in_process:connect", summary="any Python function as the model", needs="a function: tn.connect(function)")
-_register("local", "toolnexus_nb.models.local:connect", summary="a small real model on this machine", needs="the extra toolnexus-nb[local]")
-_register("faults", "toolnexus_nb.models.faults:with_faults", summary="a wrapper, not a model: faults=[...] on any of these", needs="names of faults")
+_register(
+    "rehearsal",
+    "toolnexus_nb.models.rehearsal:connect",
+    summary="picks tools by words; no language model",
+    needs="nothing",
+)
+_register(
+    "recorded",
+    "toolnexus_nb.models.recorded:connect",
+    summary="replays a recording; the tools really run",
+    needs="a recording: recorded:FILE",
+)
+_register(
+    "in_process",
+    "toolnexus_nb.models.in_process:connect",
+    summary="any Python function as the model",
+    needs="a function: tn.connect(function)",
+)
+_register(
+    "local",
+    "toolnexus_nb.models.local:connect",
+    summary="a small real model on this machine",
+    needs="the extra toolnexus-nb[local]",
+)
+_register(
+    "faults",
+    "toolnexus_nb.models.faults:with_faults",
+    summary="a wrapper, not a model: faults=[...] on any of these",
+    needs="names of faults",
+)
 
 
 def load_ipython_extension(shell: Any) -> None:

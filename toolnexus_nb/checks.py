@@ -1,10 +1,10 @@
 """Exercises that check themselves: say which calls a run should have made, and tell the learner what it did instead.
 
     from toolnexus_nb.checks import expect_calls
-    expect_calls([("get_weather", {"city": "Oslo"}), ("add", {"a": 17, "b": 25})], text="42", hints=["Ask for both in one question."])
+    expect_calls([("get_weather", {"city": "Oslo"}), ("add", {"a": 17, "b": 25})], text="42", hints=["Ask for both."])
 
-A check that fails raises `CheckFailed` (an AssertionError, so nbmake and pytest see it) and shows the next hint each time it
-fails again. A check that passes says so in one line.
+A check that fails raises `CheckFailed` (an AssertionError, so nbmake and pytest see it) and shows the next hint each
+time it fails again. A check that passes says so in one line.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ def expect_calls(
     """Check the calls of a run, the last one of this notebook unless `result` is given.
 
     `expected`: a tool's name, or (name, arguments). Of the arguments only those named are compared; a value may be a
-    predicate (`lambda city: ...`), or `...` for any. Numbers compare as numbers, text without regard to case and edges.
+    predicate (`lambda city: ...`), or `...` for any. Numbers compare as numbers, text without case and edges.
     `order`: "any" (one expectation, one call) or "given" (the calls came in this order).
     `others`: whether calls beside the expected ones are fine. `counts`: how often each tool was called.
-    `text`: what the answer contains (all of them), or a compiled pattern. `rounds`: exactly so many. `max_tokens`: at most.
+    `text`: what the answer contains (all of them), or a compiled pattern. `rounds`: exactly so many.
+    `max_tokens`: at most so many.
     `hints`: one more is shown each time the check fails. `name` tells two checks with the same expectations apart.
 
     Raises CheckFailed with everything that differs; ValueError for an expectation that makes no sense.
@@ -129,7 +130,8 @@ def _compare_calls(
 
 def _fits(call: ToolCall, tool: str, arguments: Mapping[str, Any]) -> bool:
     return call.function.name == tool and all(
-        key in call.function.arguments and _same(value, call.function.arguments[key]) for key, value in arguments.items()
+        key in call.function.arguments and _same(value, call.function.arguments[key])
+        for key, value in arguments.items()
     )
 
 
@@ -162,7 +164,8 @@ def _why_missing(tool: str, arguments: Mapping[str, Any], left: list[ToolCall]) 
 
 def _compare_counts(counts: Mapping[str, int], calls: list[ToolCall]) -> list[str]:
     got = {tool: sum(call.function.name == tool for call in calls) for tool in counts}
-    return [f"Expected {n} calls of {tool}, but there were {got[tool]}." for tool, n in counts.items() if got[tool] != n]
+    wrong = [(tool, n) for tool, n in counts.items() if got[tool] != n]
+    return [f"Expected {n} calls of {tool}, but there were {got[tool]}." for tool, n in wrong]
 
 
 def _compare_answer(

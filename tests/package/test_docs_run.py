@@ -21,9 +21,11 @@ def _blocks(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page)], ids=lambda page: page.name)
 def test_the_code_on_a_page_runs(page: Path, tmp_path: Path) -> None:
-    cells = [nbformat.v4.new_code_cell(block) for block in ["%load_ext toolnexus_nb\n%toolnexus connect rehearsal", *_blocks(page)]]
+    blocks = ["%load_ext toolnexus_nb\n%toolnexus connect rehearsal", *_blocks(page)]
+    cells = [nbformat.v4.new_code_cell(block) for block in blocks]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
