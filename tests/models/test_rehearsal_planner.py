@@ -333,3 +333,13 @@ def test_another_operation_is_not_done_by_the_tool_at_hand(rehearsal: Any) -> No
     talk = rehearsal("add")
     talk.ask("Multiply 8 and 3 together")
     assert talk.calls() == []
+
+
+@pytest.mark.parametrize("prompt", ["I want to order a pizza", "order by name", "Read my orders aloud"])
+def test_a_word_is_no_id(prompt: str) -> None:
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    tool = {
+        "type": "function",
+        "function": {"name": "lookup_order", "description": "Find the status of an order", "parameters": schema},
+    }
+    assert plan({"messages": [{"role": "user", "content": prompt}], "tools": [tool]}, TODAY).calls == ()

@@ -71,7 +71,7 @@ def _numbers(parameter: Parameter, reading: Reading, offer: Offer) -> Iterator[C
         score += _counting(parameter, reading, at)
         unit = token.unit
         if unit and unit in parameter.units:
-            score += 1.5 if parameter.required else 1.0
+            score += 1.5 if parameter.required or unit == "person" else 1.0
         elif unit in ("dollar", "euro", "pound_sterling", "yen"):
             score += 1.0 if _MONEY & set(parameter.words) else -0.4
         elif unit == "percent":

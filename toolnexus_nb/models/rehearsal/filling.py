@@ -17,7 +17,7 @@ from .words import kinship, stem
 
 # An optional parameter is left alone unless something in the prompt speaks for it.
 _OPTIONAL_NEEDS = 1.9
-_FREE_TEXT = frozenset(("text", "query", "person", "id", ""))
+_FREE_TEXT = frozenset(("text", "query", "person", ""))
 
 
 @dataclass
@@ -137,6 +137,9 @@ def _objects(filled: Filled, offer: Offer, reading: Reading) -> None:
 def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
     """What is left of the prompt goes to the required strings that are still empty, in order."""
     for parameter in offer.parameters:
+        longer = _longer(parameter, filled, offer, reading)
+        if longer is not None:
+            filled.arguments[parameter.name], filled.sources[parameter.name] = longer.value, longer.tokens
         if parameter.name in filled.arguments or not parameter.required or parameter.choices:
             continue
         text = parameter.kind == "string" and parameter.role in (*_FREE_TEXT, "place", "country")
@@ -165,6 +168,15 @@ def _free_text(filled: Filled, offer: Offer, reading: Reading) -> None:
         filled.arguments[parameter.name] = value
         filled.sources[parameter.name] = runs[0].tokens
         filled.scores[parameter.name] = 0.3
+
+
+def _longer(parameter: Parameter, filled: Filled, offer: Offer, reading: Reading) -> Candidate | None:
+    """The phrase around a name that a text took for want of better: "call Ann" for "Ann"."""
+    source = filled.sources.get(parameter.name)
+    if parameter.role != "text" or not source or filled.scores.get(parameter.name, 9.0) >= 1.0:
+        return None
+    runs = leftovers(parameter, offer, reading, filled.used - source)
+    return next((run for run in runs if source < run.tokens), None)
 
 
 def _constants(filled: Filled, offer: Offer) -> None:

@@ -55,7 +55,7 @@ VERBS = frozenset(
     """drop destroy kill erase wipe format shut restart reboot lock unlock paint cook bake dance sing jump fix repair hack
     compress archive upload download deploy install uninstall encrypt decrypt summarize rewrite refactor debug delete remove
     rename move copy buy sell pay transfer hire fire marry vote draw knit wash clean vacuum iron halve triple double cube
-    approve reject block mute ban follow unfollow subscribe translate cancel insert""".split()
+    read open play send write print approve reject block mute ban follow unfollow subscribe translate cancel insert""".split()
 )
 
 # Nearly the same, in a request. The first word names the group.

@@ -107,7 +107,7 @@ def _long(
         start += 1
     stop = next((at for at in range(start + 1, end) if tokens[at].lower in _ENDS), end)
     stop = _cut_where(offer, reading, start, stop)
-    while stop > start and (tokens[stop - 1].kind == "mark" or tokens[stop - 1].lower in STOP):
+    while stop > start and (tokens[stop - 1].kind == "mark" or tokens[stop - 1].lower in STOP | _ENDS | {"near"}):
         stop -= 1
     score = sum(worth(token.lower) if token.kind == "word" else 1.0 for token in tokens[start:stop])
     lead = tokens[start - 1].lower if start else ""
