@@ -73,6 +73,7 @@ class Client:
         for name, value in (("api_key", self._key.reveal()), *self._headers.items()):
             if not (value.isascii() and value.isprintable()):
                 raise SetupError(f"{name} holds a character that cannot be sent in a header: was it copied whole?")
+        self._secrets = [Secret(text) for text in secrets_of(self._url, self._headers, self._key)]
         self.timeout = Timeout.of(timeout)
         self.retries = max(0, retries)
         self.extra_body = dict(extra_body or {})
@@ -160,7 +161,7 @@ class Client:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every secret this client sends, for `redact(text, client.secrets)`."""
-        return secrets_of(self._url, self._headers, self._key)
+        return tuple(secret.reveal() for secret in self._secrets)
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -428,6 +429,8 @@ def definitions_of(tools: Any) -> list[dict[str, Any]]:
     """Tool definitions for a request body from a toolkit, tools, functions or plain definitions."""
     if tools is None:
         return []
+    if isinstance(tools, list) and all(isinstance(tool, dict) and "type" in tool for tool in tools):
+        return tools
     from ..tools.adapters import to_openai
 
     return list(to_openai(tools))

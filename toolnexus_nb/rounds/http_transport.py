@@ -97,7 +97,8 @@ class HttpResponse:
         self._closing: asyncio.Task[None] | None = None
 
     async def _iterate(self) -> AsyncIterator[bytes]:
-        pieces = self._response.aiter_bytes()
+        plain = "content-encoding" not in self.headers
+        pieces = self._response.aiter_raw() if plain else self._response.aiter_bytes()
         try:
             if self._deadline is None:
                 async for piece in pieces:

@@ -71,7 +71,8 @@ class Reader:
         if thought := delta.reasoning_text:
             self._thoughts.append(thought)
             self.write(ReasoningDelta(self.round, clean_text(thought)))
-        if text := content_text(delta.content):
+        content = delta.content
+        if text := content if type(content) is str else content_text(content):
             self._texts.append(text)
             self.write(TextDelta(self.round, clean_text(text)))
         if delta.refusal:
