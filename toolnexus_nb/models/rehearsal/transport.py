@@ -27,8 +27,7 @@ from ..usage import estimated_usage
 from .planner import Plan, plan
 
 NAME = "rehearsal"
-WHAT = "no language model; a planner picks tools by the words of the prompt"
-NOTE = f"{NAME}: {WHAT}"
+NOTE = "no language model; a planner picks tools by the words of the prompt"
 
 
 class RehearsalTransport:
@@ -104,6 +103,6 @@ def connect(
         transport=RehearsalTransport(pace, today),
         label=NAME,
         keyless=True,
-        notes_for_display=(WHAT,),
+        notes_for_display=(NOTE,),
         **options,
     )
