@@ -277,6 +277,6 @@ def connect(
         transport=ReplayTransport(found, name, pace=pace, strict=strict),
         label=f"recorded: {name}",
         keyless=True,
-        notes_for_display=(f"replaying {name}: the model's side is recorded, the tools really run",),
+        notes_for_display=("the model's side is replayed, the tools really run",),
         **options,
     )
