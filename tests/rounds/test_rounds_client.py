@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import traceback
@@ -421,3 +423,8 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key: str) -> N
     with pytest.raises(SetupError, match="x-api-key"):
         Client("http://h/v1", "m", headers={"x-api-key": key})
     assert Client("http://h/v1", "m", " sk-abcdefgh \n").secrets == ("sk-abcdefgh",)
+
+
+def test_the_rounds_are_imported_without_a_network_library() -> None:
+    code = "import sys, toolnexus_nb.rounds.chat; print(sorted({'httpx', 'mcp', 'IPython'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "[]\n"
