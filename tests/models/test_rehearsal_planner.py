@@ -138,7 +138,7 @@ def test_a_call_whose_arguments_never_arrived_is_made_again(rehearsal: Any) -> N
 
 def test_tool_choice_none_calls_nothing(rehearsal: Any) -> None:
     talk = rehearsal("get_weather", tool_choice="none")
-    talk.ask("weather in Oslo")
+    assert "told to call no tool" in talk.ask("weather in Oslo")
     assert talk.calls() == []
 
 

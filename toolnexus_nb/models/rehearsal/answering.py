@@ -11,6 +11,9 @@ from .offers import Offer, Parameter
 from .steps import Step
 
 WHO = "I am the rehearsal model: no language model, only a planner that matches the words of a prompt with tools."
+TOOLS_WITHHELD = (
+    "I was told to call no tool (tool_choice is none), and as the rehearsal model I know nothing by myself."
+)
 _GREETING = re.compile(r"^\W*(hi|hello|hey|good (morning|evening|afternoon)|greetings)\b", re.IGNORECASE)
 _THANKS = re.compile(r"^\W*(thanks|thank you|cheers|great|perfect|bye|goodbye)\b", re.IGNORECASE)
 _WHO_ARE_YOU = re.compile(

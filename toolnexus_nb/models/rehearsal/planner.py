@@ -79,7 +79,8 @@ def plan(request: Mapping[str, Any], today: date | None = None) -> Plan:
         calls = calls[:1]
     if calls:
         return Plan(_thoughts(conversation, progress, why), "", tuple(calls))
-    text = _closing(conversation, progress, offers)
+    withheld = choice == "none" and bool(request.get("tools")) and not conversation.turn.calls
+    text = answering.TOOLS_WITHHELD if withheld else _closing(conversation, progress, offers)
     shaped = formatted(request.get("response_format"), text, reading, conversation.turn.calls)
     return Plan(
         "" if conversation.turn.calls else _thoughts(conversation, progress, why),
