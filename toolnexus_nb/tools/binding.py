@@ -73,8 +73,7 @@ class SignatureBinder:
         schema["additionalProperties"] = False
         if self._rest is not None:
             schema["additionalProperties"] = self._rest.schema or True
-        used = set(references(schema))
-        if used:
+        if definitions and any(references(schema)):
             schema["$defs"] = definitions
         return schema
 
