@@ -51,6 +51,7 @@ function duration(seconds) {
 
 function render({ model, el }) {
   const place = document.createElement("div");
+  place.className = "tnx-place";
   const live = document.createElement("p");
   live.className = "tnx-only-read";
   live.setAttribute("role", "status");
