@@ -78,7 +78,7 @@ def adapt(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     choice = body.get("tool_choice")
     if profile.tool_choice_text_only and isinstance(choice, Mapping):
         only = (choice.get("function") or {}).get("name")
-        adapted["tools"] = [tool for tool in adapted["tools"] if tool["function"]["name"] == only] or adapted["tools"]
+        adapted["tools"] = [tool for tool in adapted["tools"] if definition_name(tool) == only] or adapted["tools"]
         adapted["tool_choice"] = "required"
     return adapted
 
@@ -107,6 +107,12 @@ def _call(call: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
 def nine(call_id: str) -> str:
     """A call id as nine letters and digits, the same for the same id (I08)."""
     return call_id if _NINE.fullmatch(call_id) else hashlib.sha256(call_id.encode()).hexdigest()[:9]
+
+
+def definition_name(definition: Mapping[str, Any]) -> str:
+    """The name in a tool definition, of a function or a custom tool; "" if it has none."""
+    inner = definition.get("function") or definition.get("custom") or {}
+    return str(inner.get("name") or "")
 
 
 def adapt_tool(tool: Mapping[str, Any], profile: Profile) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..openai.types import ToolCall
 from ..tools.context import ToolContext
 from ..tools.results import ToolResult, to_result
+from .adapt import definition_name
 from .approval import Verdict, decide, verdict
 from .events import ApprovalAsked, CallState, ToolFinished, ToolProgress, ToolStarted
 from .guards import bound_output
@@ -42,7 +43,7 @@ class Caller:
         self._run = run
         self._decisions = decisions
         self._options = run.options
-        self._caller_names = {tool["function"]["name"] for tool in run.options.caller_tools}
+        self._caller_names = {definition_name(tool) for tool in run.options.caller_tools}
         self._contexts: dict[int, ToolContext] = {}
         self._shown: dict[int, ToolCall] = {}
         self._began: dict[int, float] = {}

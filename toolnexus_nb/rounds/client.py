@@ -12,7 +12,7 @@ from ..openai.errors import APIError, StreamError, api_error
 from ..openai.stream import ChatStream, ChunkDecoder, parse_response
 from ..openai.types import ChatCompletionResponse, Message, ModelsResponse
 from ..tools.background import block, hop, sync_twin
-from .adapt import Writer, adapt, encode
+from .adapt import Writer, adapt, definition_name, encode
 from .profiles import PRESETS, Profile, profile_for
 from .retry import is_retryable, wait_before_retry
 from .secrets import Headers, Secret, hide_url, secrets_of
@@ -261,7 +261,7 @@ class Client:
     def _stream_of(self, source: AsyncIterator[bytes], body: Mapping[str, Any]) -> ChatStream:
         return ChatStream.from_bytes(
             source,
-            tool_names=[tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool],
+            tool_names=[definition_name(tool) for tool in body.get("tools") or ()],
             endpoint=self.place,
             secrets=self.secrets,
             aclose=getattr(source, "aclose", None),

@@ -34,7 +34,7 @@ from ..openai.tokens import TokenCounter
 from ..openai.types import Message, ToolCall, Usage
 from ..tools.background import left_running
 from ..tools.toolkit import Toolkit
-from .adapt import Writer
+from .adapt import Writer, definition_name
 from .approval import Approve, at_hand
 from .calls import CANCELLED, Caller, Outcome
 from .client import Client
@@ -253,7 +253,7 @@ class Run:
 
     def _may_run_last(self, calls: Sequence[ToolCall]) -> bool:
         """Whether calls of the last round cost no further round: the wanted answer, or calls of the caller's own."""
-        theirs = {tool["function"]["name"] for tool in self.options.caller_tools}
+        theirs = {definition_name(tool) for tool in self.options.caller_tools}
         wanted = self.options.wanted
         return (wanted is not None and wanted.is_answer(calls)) or all(call.name in theirs for call in calls)
 
@@ -324,7 +324,7 @@ class Run:
         params = dict(self.options.params)
         tools: list[dict[str, Any]] = [*self.toolkit.to_openai(), *self.options.caller_tools]
         choice = params.get("tool_choice")
-        if isinstance(choice, str) and any(tool["function"]["name"] == choice for tool in tools):
+        if isinstance(choice, str) and any(definition_name(tool) == choice for tool in tools):
             params["tool_choice"] = {"type": "function", "function": {"name": choice}}
         if self.round > 1 and choice not in (None, "auto", "none"):
             params["tool_choice"] = "auto"  # a model that is forced again and again never answers (J03)
