@@ -116,6 +116,14 @@ def test_the_last_round_asks_for_an_answer_without_tools(scripted: Any, wire: An
     assert any("max_rounds=" in note for note in result.notes)
 
 
+def test_no_rounds_at_all_are_refused(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse("ok"))
+    chat = Chat(client)
+    with pytest.raises(ValueError, match="max_rounds"):
+        chat.ask_sync("go", max_rounds=0)
+    assert chat.ask_sync("go").text == "ok" and len(model.bodies) == 1
+
+
 def test_after_the_limit_the_conversation_goes_on(scripted: Any, wire: Any) -> None:
     client, model = scripted(
         wire.sse(calls=[("a", "echo", {"n": 1})]), wire.sse(calls=[("b", "echo", {})]), wire.sse("fine")

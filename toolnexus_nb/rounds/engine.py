@@ -91,6 +91,10 @@ class RunOptions:
     hooks: Hooks = field(default_factory=Hooks)
     ask: Callable[..., Awaitable[Any]] = at_hand
 
+    def __post_init__(self) -> None:
+        if self.max_rounds < 1:
+            raise ValueError(f"max_rounds is at least 1, not {self.max_rounds}")
+
 
 async def run_rounds(
     client: Client,
