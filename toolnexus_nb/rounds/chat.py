@@ -134,6 +134,11 @@ class Chat:
             self.messages[:] = [_portable(message) for message in self.messages]
         self._client = client
 
+    @property
+    def busy(self) -> bool:
+        """Whether a question is being asked now: until it ends, only a fork can ask another."""
+        return self._busy
+
     def fork(self) -> Chat:
         """A copy that goes its own way: same client and tools, its own messages, hooks and handlers."""
         other = Chat(self._client, self.toolkit, system=self.system, **self.options, **self.params)

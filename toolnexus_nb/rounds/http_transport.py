@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..openai.errors import APIConnectionError, APITimeoutError, ToolnexusError
+from ..openai.errors import APIConnectionError, APITimeoutError
 from ..tools.background import in_thread
 from .secrets import hide_url
 from .setup_error import SetupError
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     import httpx
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_DRAIN = 0.2
-"""Seconds that the rest of a finished stream may take before its connection is closed instead of being used again."""
+_PATIENCE = 0.05
+"""Seconds that the end of a body may take after the last event of a stream."""
+_LAST_EVENT = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]\s*$")
 
 
 class HttpTransport:
@@ -92,56 +94,44 @@ class HttpResponse:
         self._response = response
         self._request = request
         self._deadline = deadline
-        self._tail = b""
         self._bytes = self._iterate()
-        self._closing: asyncio.Task[None] | None = None
 
     async def _iterate(self) -> AsyncIterator[bytes]:
         plain = "content-encoding" not in self.headers
         pieces = self._response.aiter_raw() if plain else self._response.aiter_bytes()
+        before = b""
         try:
-            if self._deadline is None:
-                async for piece in pieces:
-                    self._tail = piece
-                    yield piece
-                return
             while True:
-                async with asyncio.timeout_at(self._deadline):
-                    last = await anext(pieces, None)
-                if last is None:
+                if self._deadline is None:
+                    piece = await anext(pieces, None)
+                else:
+                    async with asyncio.timeout_at(self._deadline):
+                        piece = await anext(pieces, None)
+                if piece is None:
                     return
-                self._tail = last
-                yield last
+                if b"[DONE]" in piece and _LAST_EVENT.search(before[-16:] + piece):
+                    await self._read_end(pieces)
+                before = piece
+                yield piece
         except Exception as error:
             raise translate(error, self._request) from None
+
+    async def _read_end(self, pieces: AsyncIterator[bytes]) -> None:
+        """Read the few bytes that end a body after `data: [DONE]`: then its connection is free for the next round. A
+        server that stays silent there is not waited for (D12)."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                async for _ in pieces:
+                    pass
+        except Exception:  # the answer is complete; only the use of this connection again is lost
+            await self._response.aclose()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._bytes
 
     async def aclose(self) -> None:
-        """Give the connection back if the answer has been read, else close it. After `[DONE]` the few bytes that end
-        the body are read first, in the background, so that the next round finds the connection open (D12)."""
-        if self._closing is not None or self._response.is_closed:
-            return
-        if self._tail[-16:].rstrip().endswith(b"[DONE]"):
-            self._closing = asyncio.get_running_loop().create_task(self._drain())
-            _closing.add(self._closing)
-            self._closing.add_done_callback(_closing.discard)
-        else:
-            await self._response.aclose()
-
-    async def _drain(self) -> None:
-        try:
-            async with asyncio.timeout(_DRAIN):
-                async for _ in self._bytes:
-                    pass
-        except (TimeoutError, ToolnexusError):
-            pass  # the answer is complete; only the reuse of the connection is lost
-        finally:
-            await self._response.aclose()
-
-
-_closing: set[asyncio.Task[None]] = set()
+        """Give the connection back if the answer has been read to its end, else close it."""
+        await self._response.aclose()
 
 
 def translate(error: Exception, request: TransportRequest) -> Exception:
