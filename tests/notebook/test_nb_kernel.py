@@ -317,6 +317,16 @@ def test_a_click_decides_while_the_cell_is_awaited(cell: Callable[..., Told], cl
     assert "<button" not in told.last("text/html")
 
 
+def test_stop_while_a_call_waits_for_a_click(cell: Callable[..., Told], kernel: Kernel) -> None:
+    page = Page()
+    told = cell("%%toolnexus ask\nUse send", cell_id="c1", answer=page, stop_when="data-act")
+    assert told.stop_took is not None
+    assert told.stop_took < 0.8
+    assert told.errors[0].startswith("Stopped")
+    assert "<button" not in told.last("text/html")
+    assert "no tool" in kernel.run("%%toolnexus ask --tools none\nAgain").last()
+
+
 def test_after_a_blocking_cell_the_buttons_resume_the_run_in_its_own_place(
     cell: Callable[..., Told], kernel: Kernel
 ) -> None:
@@ -345,6 +355,14 @@ def test_a_page_that_never_answers_gets_plain_html(cell: Callable[..., Told]) ->
     plain = [c for _, _, c in told.displays() if "application/vnd.jupyter.widget-view+json" not in c["data"]]
     assert any("running" in content["data"]["text/html"] for content in plain)
     assert "plain result" in told.last("text/html")
+
+
+def test_a_conversation_that_is_busy_says_so_in_one_line(cell: Callable[..., Told], kernel: Kernel) -> None:
+    cell("busy = asyncio.ensure_future(tn.session().chat.ask('silent'))\nawait asyncio.sleep(0.2)")
+    told = kernel.run("%toolnexus ask --tools none Another")
+    assert "in the middle of another question" in told.stderr
+    assert "no tool" in kernel.run("%toolnexus ask --new --tools none Another").last()
+    kernel.run("busy.cancel()")
 
 
 def test_running_a_cell_again_replaces_its_turn_by_the_cells_id(cell: Callable[..., Told], kernel: Kernel) -> None:

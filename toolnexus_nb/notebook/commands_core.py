@@ -12,6 +12,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from .commands import UsageError, command, commands, did_you_mean, find, interpolate, tool_names
 
 if TYPE_CHECKING:
+    from ..rounds.chat import Chat
     from ..rounds.result import RunResult
     from ..tools.toolkit import Toolkit
     from .panel import EventPanel
@@ -106,7 +107,7 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
     session.client  # noqa: B018 - raises if there is none, before anything is taken back
     if args.new:
         session.reset()
-    chat = session.chat
+    chat = _idle(session)
     replaced = session.take_back_own_turns()
     panel = session.new_panel(prompt, toolkit, args.panel)
     if replaced:
@@ -118,6 +119,16 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
     session.keep(args.into, result)
     _hints(session, args, result)
     return result
+
+
+def _idle(session: Session) -> Chat:
+    """The conversation, if it can take a question now."""
+    if session.chat.busy:
+        raise UsageError(
+            "the conversation is in the middle of another question: wait for it, stop it if a click has resumed it "
+            "(%toolnexus stop), or begin a new one (--new)"
+        )
+    return session.chat
 
 
 def _prompt(session: Session, args: Namespace, cell: str | None) -> str:
@@ -188,6 +199,7 @@ async def resume(session: Session, args: Namespace, cell: str | None) -> RunResu
     paused = session.last
     if paused is None or paused.status != "paused":
         raise UsageError("nothing waits for a decision")
+    _idle(session)
     decision: Any = ("deny", args.why) if args.decision == "deny" and args.why else args.decision
     known = {name for pending in paused.pending for name in (pending.call.name, pending.call.id)}
     unknown = [name for name in args.names if name not in known]
