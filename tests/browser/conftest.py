@@ -5,6 +5,12 @@
         page.run(0)
         page.wait_text(1, "done")
 
+One JupyterLab page serves the tests one after the other: `open` puts a new notebook into it, on a kernel of its own that
+was started while the test before ran. `open(..., fresh=True)` loads JupyterLab anew.
+
+TOOLNEXUS_BROWSER_PYTHON names the Python whose Jupyter and kernel are tried (this one, unless set): the same tests for
+Binder's JupyterLab, for an older ipykernel.
+
 Tests here carry `pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]`, so that xdist keeps them on
 one worker. Without Chromium they skip with the line that installs it (see the `require` fixture).
 """
@@ -21,6 +27,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +47,9 @@ KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"},
     "language_info": {"name": "python"},
 }
+_PYTHON = os.environ.get("TOOLNEXUS_BROWSER_PYTHON") or sys.executable
+_APPS = {"lab": "jupyterlab", "notebook": "notebook"}
+_CLASSES = {"lab": "LabApp", "notebook": "JupyterNotebookApp"}
 _NOTIFICATIONS = "@jupyterlab/apputils-extension/notification"
 _THEMES = "@jupyterlab/apputils-extension/themes"
 
@@ -68,7 +78,7 @@ class JupyterServer:
         environment = {**os.environ, **{name: str(folder / place) for name, place in places.items()}, **(env or {})}
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
             environment.pop(name, None)
-        command = [sys.executable, "-m", "jupyter", app, "--allow-root", "--no-browser", "--ip=127.0.0.1"]
+        command = [_PYTHON, "-m", _APPS[app], "--allow-root", "--no-browser", "--ip=127.0.0.1"]
         command += [
             f"--port={port}",
             "--ServerApp.port_retries=0",
@@ -76,9 +86,14 @@ class JupyterServer:
             "--ServerApp.password=",
         ]
         command += [f"--ServerApp.root_dir={self.notebooks}", "--LabApp.extension_manager=readonly"]
+        command += [
+            f"--{_CLASSES[app]}.expose_app_in_browser=True"
+        ]  # notebooks are opened in a page that is already there
         command += ["--ServerApp.disable_check_xsrf=True"]  # kernels are ended through the API between tests
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.notebooks)
+        self._background = ThreadPoolExecutor(1)
+        self._spare: Future[Any] | None = None
         self._wait_up()
 
     def _set(self, plugin: str, values: Mapping[str, Any]) -> None:
@@ -99,6 +114,41 @@ class JupyterServer:
         nbformat.write(made, path)
         return path
 
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """One request to the server's API; None for an empty reply and for what is not there (any more)."""
+        data = json.dumps(body).encode() if body is not None else None
+        asked = urllib.request.Request(f"{self.base}/api/{path}", data, method=method)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as reply:
+                return json.loads(reply.read() or "null")
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def spare_kernel(self) -> None:
+        """Start a kernel for the notebook that is opened next, while something else goes on."""
+        if self._spare is None:
+            self._spare = self._background.submit(self.ask, "POST", "kernels", {"name": "python3"})
+
+    def give_kernel(self, notebook: str) -> str:
+        """Connect the spare kernel to a notebook that is about to be opened; gives its id."""
+        self.spare_kernel()
+        assert self._spare is not None
+        kernel, self._spare = self._spare.result(), None
+        about = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"id": kernel["id"]}}
+        self.ask("POST", "sessions", about)
+        return str(kernel["id"])
+
+    def end_kernels(self) -> None:
+        """End every kernel but the spare one."""
+        spare = self._spare.result()["id"] if self._spare is not None else None
+        for session in self.ask("GET", "sessions"):
+            self.ask("DELETE", f"sessions/{session['id']}")
+        for kernel in self.ask("GET", "kernels"):
+            if kernel["id"] != spare:
+                self.ask("DELETE", f"kernels/{kernel['id']}")
+
     def _wait_up(self, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end and self._process.poll() is None:
@@ -113,6 +163,7 @@ class JupyterServer:
         raise RuntimeError("the Jupyter server did not come up:\n" + self._log.read_text()[-3000:])
 
     def stop(self) -> None:
+        self._background.shutdown()
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -186,42 +237,75 @@ class LabPage:
 
 
 class Lab:
-    """Opens notebooks in one browser against one server; closes the pages it has opened."""
+    """Opens notebooks in one browser against one server. One page is kept and used again; `end_test` tidies it."""
 
     def __init__(self, server: JupyterServer, browser: Any) -> None:
         self.server = server
         self._browser = browser
-        self._contexts: list[Any] = []
+        self._kept: Any = None
+        self._others: list[Any] = []
 
     def open(
-        self, *cells: str, path: Path | None = None, dark: bool = False, width: int = 1280, height: int = 900
+        self,
+        *cells: str,
+        path: Path | None = None,
+        dark: bool = False,
+        width: int = 1280,
+        height: int = 900,
+        fresh: bool = False,
     ) -> LabPage:
-        """Open a notebook with these cells (or the file at `path`) and wait until its kernel is idle."""
-        self.server.theme("JupyterLab Dark" if dark else "JupyterLab Light")
+        """Open a notebook with these cells (or the file at `path`) on a kernel of its own and wait until it is ready.
+
+        fresh   load JupyterLab anew in a browser context of its own: nothing is left of the pages before, and the test
+                may go elsewhere with it
+        """
         path = path or self.server.write(*cells)
-        context = self._browser.new_context(viewport={"width": width, "height": height})
-        self._contexts.append(context)
-        page = context.new_page()
-        page.goto(f"{self.server.base}/lab/tree/{path.name}?reset", wait_until="domcontentloaded")
-        page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=60_000)
-        page.get_by_text("| Idle", exact=False).first.wait_for(timeout=60_000)
+        theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+        for session in self.server.ask("GET", "sessions"):
+            if session["path"] == path.name:  # a page that is read again has no memory of its kernel
+                self.server.ask("DELETE", f"sessions/{session['id']}")
+        self.server.give_kernel(path.name)
+        page = self._page(theme, fresh)
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(_OPEN, [path.name, theme])
+        self.server.spare_kernel()
         return LabPage(page, path)
 
-    def close(self) -> None:
-        for context in self._contexts:
-            context.close()
-        for name in ("sessions", "kernels"):  # kernels of closed pages would go on
-            with urllib.request.urlopen(f"{self.server.base}/api/{name}") as reply:
-                for each in json.loads(reply.read()):
-                    self._delete(f"{self.server.base}/api/{name}/{each['id']}")
+    def _page(self, theme: str, fresh: bool) -> Any:
+        if self._kept is not None and not fresh:
+            return self._kept
+        self.server.theme(theme)
+        context = self._browser.new_context()
+        page = context.new_page()
+        page.goto(f"{self.server.base}/lab?reset", wait_until="domcontentloaded")
+        page.wait_for_function("() => window.jupyterapp?.shell?.isAttached", timeout=60_000)
+        if fresh:
+            self._others.append(context)
+        else:
+            self._kept = page
+        return page
 
-    @staticmethod
-    def _delete(url: str) -> None:
-        try:
-            urllib.request.urlopen(urllib.request.Request(url, method="DELETE")).close()
-        except urllib.error.HTTPError as gone:
-            if gone.code != 404:  # its session took it along
-                raise
+    def end_test(self) -> None:
+        for context in self._others:
+            context.close()
+        self._others.clear()
+        if self._kept is not None:
+            self._kept.evaluate("for (const w of [...jupyterapp.shell.widgets('main')]) w.dispose()")
+        self.server.end_kernels()
+
+
+_OPEN = """async ([path, theme]) => {
+    const app = window.jupyterapp;
+    await app.restored;
+    await app.commands.execute('apputils:change-theme', {theme});
+    app.shell.collapseLeft();  // the file browser leaves no room on narrow pages
+    for (const w of [...app.shell.widgets('main')]) w.dispose();
+    const widget = await app.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+    await widget.context.ready;
+    await widget.revealed;
+    await widget.sessionContext.ready;
+    await widget.sessionContext.session.kernel.info;
+}"""
 
 
 @pytest.fixture(scope="session")
@@ -246,18 +330,24 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory, require) -> Iterator[Ju
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def notebook7_server(tmp_path: Path, require) -> Iterator[JupyterServer]:
+@pytest.fixture(scope="session")
+def notebook7_server(tmp_path_factory: pytest.TempPathFactory, require) -> Iterator[JupyterServer]:
     """Jupyter Notebook 7, for the tests that need it."""
     require("browser")
-    server = JupyterServer(tmp_path / "notebook7", app="notebook", env={"TOOLNEXUS_PACE": "1"})
+    folder = tmp_path_factory.mktemp("notebook7")
+    server = JupyterServer(folder, app="notebook", env={"TOOLNEXUS_PACE": "1"})
     yield server
     server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def lab_browser(lab_server: JupyterServer, chromium: Any) -> Lab:
+    return Lab(lab_server, chromium)
 
 
 @pytest.fixture
-def lab(lab_server: JupyterServer, chromium: Any) -> Iterator[Lab]:
-    """Opens notebooks; closes pages and kernels after the test."""
-    made = Lab(lab_server, chromium)
-    yield made
-    made.close()
+def lab(lab_browser: Lab) -> Iterator[Lab]:
+    """Opens notebooks; closes them and their kernels after the test."""
+    yield lab_browser
+    lab_browser.end_test()

@@ -16,11 +16,14 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_first_tool.ipynb"
 
 
 def _cell_that_says(page, text: str) -> int:
-    return page.page.evaluate(
+    """The code cell with these words; JupyterLab draws cells below the window when it has time."""
+    find = (
         "text => [...document.querySelectorAll('.jp-Notebook .jp-Cell')].findIndex("
-        "c => c.classList.contains('jp-CodeCell') && c.querySelector('.jp-InputArea').textContent.includes(text))",
-        text,
+        "c => c.querySelector('.jp-CodeMirrorEditor') && c.classList.contains('jp-CodeCell')"
+        " && c.querySelector('.jp-InputArea').textContent.includes(text))"
     )
+    page.page.wait_for_function(f"text => ({find})(text) >= 0", arg=text, timeout=10_000)
+    return page.page.evaluate(find, text)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -71,7 +71,7 @@ def test_hostile_words_do_nothing_live_reopened_or_converted(lab, chromium, tmp_
     assert "window.pwned" in page.text(2)  # it is shown, as text
     page.save()
 
-    again = lab.open(path=page.path)
+    again = lab.open(path=page.path, fresh=True)
     again.page.wait_for_timeout(500)
     assert not pwned(again.page)
 

@@ -133,7 +133,7 @@ def test_axe_finds_nothing_in_the_views(lab, axe: str, dark: bool) -> None:
 
 def test_axe_finds_nothing_in_a_page_that_stands_alone(lab, axe: str) -> None:
     cells = ("%toolnexus export run.html", "print(open('run.html').read()[:15])")
-    page = lab.open(RUN, *cells)
+    page = lab.open(RUN, *cells, fresh=True)
     for index in range(3):
         page.run_and_wait(index)
     page.wait_text(2, "<!doctype html>")
@@ -157,9 +157,8 @@ def test_hostile_words_run_nothing_live_reopened_or_converted(lab) -> None:
             page.page.wait_for_timeout(600)
         assert page.page.evaluate("window.HIT") is None, f"cell {index}"
     page.save()
-    page.page.context.close()
 
-    again = lab.open(path=page.path, height=9000)
+    again = lab.open(path=page.path, height=9000, fresh=True)
     again.page.on("request", lambda request: asked.append(request.url))
     again.page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
     again.page.wait_for_timeout(500)
