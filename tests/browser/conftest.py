@@ -5,8 +5,8 @@
         page.run(0)
         page.wait_text(1, "done")
 
-One JupyterLab page serves the tests one after the other: `open` puts a new notebook into it, on a kernel of its own that
-was started while the test before ran. `open(..., fresh=True)` loads JupyterLab anew.
+One JupyterLab page serves the tests one after the other: `open` puts a new notebook into it, on a kernel of its own
+that was started while the test before ran. `open(..., fresh=True)` loads JupyterLab anew.
 
 TOOLNEXUS_BROWSER_PYTHON names the Python whose Jupyter and kernel are tried (this one, unless set): the same tests for
 Binder's JupyterLab, for an older ipykernel.

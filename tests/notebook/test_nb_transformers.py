@@ -124,3 +124,19 @@ def test_names_are_found_in_every_kind_of_block() -> None:
         "tool: Tool = make()\n"
     )
     assert defined_names(ast.parse(source).body) == ["a", "b", "c", "d", "e", "f", "tool="]
+
+
+@pytest.mark.parametrize(
+    ("typed", "status"),
+    [
+        ("%%toolnexus\n", "incomplete"),
+        ("%%toolnexus ask\n", "incomplete"),
+        ("%%toolnexus\ndef f():\n    return 1\n", "incomplete"),
+        ("%%toolnexus ask\nWhat's new?\n\n", "complete"),
+        ("%toolnexus ask What's new in Chennai?\n", "complete"),
+    ],
+)
+def test_a_terminal_waits_for_the_cell_below_the_magic(typed: str, status: str) -> None:
+    manager = TransformerManager()
+    manager.cleanup_transforms.insert(0, mend)
+    assert manager.check_complete(typed)[0] == status

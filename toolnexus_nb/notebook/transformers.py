@@ -57,6 +57,11 @@ def mend(lines: list[str]) -> list[str]:
     ]
 
 
+# A terminal asks after each line whether the cell is complete. Mended, `%%toolnexus` alone is; as it stands, IPython
+# waits for the blank line that ends a cell magic. It leaves transformers with this mark out of that question.
+mend.has_side_effects = True  # type: ignore[attr-defined]
+
+
 def _mend_cell(lines: list[str], first: int) -> list[str]:
     tools = _TOOLS_WORDS.match(lines[first].rstrip())
     if tools is None and not "".join(lines[first + 1 :]).strip():
