@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .cues import VALUES
 from .filling import Filled, fill
-from .lexicon import OPENERS, STOP, VERBS
+from .lexicon import ACTS, OPENERS, STOP, TELLING, VERBS, WISHES
 from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
@@ -25,6 +25,7 @@ _UNHEARD = 0.3
 _ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
+_DETERMINERS = frozenset("a an the this that my your his her our their its of in no any some".split())
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
 
@@ -93,7 +94,11 @@ def _match(offer: Offer, reading: Reading) -> Match:
     )
     score += 0.1 * _same_verb(offer, reading) + 0.25 * _general_search(filled, reading)
     if _foreign_verb(filled, reading) or _foreign_operation(filled, reading):
-        score -= 0.35
+        score -= 0.5
+    if _idle_act(offer, reading):
+        score -= 0.25
+    if _tells(reading):
+        score -= 0.25
     if _called_by_name(offer, reading):
         heard.append(offer.name)
         score += 0.3
@@ -153,6 +158,37 @@ def _foreign_operation(filled: Filled, reading: Reading) -> bool:
         for at, token in enumerate(reading.tokens)
         if at not in filled.used
     )
+
+
+def _idle_act(offer: Offer, reading: Reading) -> bool:
+    """Whether a tool that changes something would be called without its work being said, or only as a noun.
+
+    "When was the battle" asks nobody to cancel an event, "in alphabetical order" nobody to order.
+    """
+    verb = offer.name_words[0] if offer.name_words else ""
+    if verb not in ACTS:
+        return False
+    own = stem(verb)
+    places = [
+        at for at, token in enumerate(reading.tokens) if token.kind == "word" and best_kin(token.stem, [own]) >= 0.6
+    ]
+    if len(offer.name_words) == 1:
+        return not any(_stands_as_verb(reading, at) for at in places)
+    return not places and reading.tokens[0].lower in _ASKING if reading.tokens else False
+
+
+def _stands_as_verb(reading: Reading, at: int) -> bool:
+    """Whether the word before leaves room for a verb: not after "the", "my", or a word that describes it."""
+    before = reading.tokens[at - 1] if at else None
+    if before is None or before.kind != "word":
+        return True
+    return before.lower not in _DETERMINERS and (worth(before.lower) < 1 or before.lower in OPENERS)
+
+
+def _tells(reading: Reading) -> bool:
+    """Whether a clause only tells something: "I saw him twice", but not "I need two of them"."""
+    words = [token.lower for token in reading.tokens if token.kind == "word"]
+    return bool(words) and words[0] in TELLING and not WISHES & set(words) and reading.tokens[-1].text != "?"
 
 
 def _called_by_name(offer: Offer, reading: Reading) -> bool:
@@ -215,7 +251,18 @@ def _explains(word: str, offer: Offer) -> float:
 
 def rank(offers: list[Offer], reading: Reading) -> list[Match]:
     """All tools held against a clause, the best first."""
-    return sorted((match(offer, reading) for offer in offers), key=lambda one: -one.score)
+    return sorted((match(offer, reading) for offer in offers), key=lambda one: -one.score - 0.1 * _given(one))
+
+
+def _given(found: Match) -> float:
+    """The share of a description that arguments stand for: "for a city" is said by Oslo itself, once it is the city.
+
+    It tells tools apart that are near, but speaks for none of them.
+    """
+    words = [word for word in found.offer.description_stems if worth(word) >= 1]
+    filled = found.filled
+    own = {s for p in found.offer.parameters if filled.scores.get(p.name, 0.0) >= 1 for s in p.name_stems}
+    return sum(word in own for word in words) / len(words) if words else 0.0
 
 
 def choose(offers: list[Offer], reading: Reading, least: float = THRESHOLD) -> Match | None:

@@ -58,6 +58,20 @@ VERBS = frozenset(
     read open play send write print approve reject block mute ban follow unfollow subscribe translate cancel insert""".split()
 )
 
+# Verbs of tools that change something out there: such a tool is called when its work is said, and as a verb.
+ACTS = frozenset(
+    """add approve book buy cancel clear complete create delete drop enter insert install kick lend lock mark move order
+    pause pay place play post publish purchase put remove rename reserve reset return run schedule sell send set share
+    ship start stop submit transfer turn update upload write""".split()
+)
+
+# Somebody who begins a sentence with one of these tells something, unless a wish is in it.
+TELLING = frozenset("i i'm i've i'd he she we they my his her our their".split())
+WISHES = frozenset(
+    """want need like wish wonder wondering look looking plan planning try trying hope hoping love curious interested
+    must should would could please let let's help""".split()
+)
+
 # Nearly the same, in a request. The first word names the group.
 GROUPS: tuple[str, ...] = (
     "weather forecast rain raining rainy snow snowing sunny sun cloudy wind windy temperature umbrella coat jacket outside"
@@ -191,6 +205,9 @@ GROUPS: tuple[str, ...] = (
     "discover discovery discovered invent invented inventor discoverer",
     "elect election elected vote president",
     "war battle",
+    "uppercase upper capitals caps",
+    "lowercase lower",
+    "pattern matching glob wildcard",
     "sort order rank arrange",
     "clock alarm timer wake",
     "remind reminder alert",
@@ -205,7 +222,7 @@ GROUPS: tuple[str, ...] = (
     "tax taxes",
     "monarch king queen ruler emperor sovereign leader reign",
     "history historical historic past",
-    "war wars battle conflict event",
+    "war wars battle conflict",
     "event events happening occasion",
     "emission emissions carbon co2 footprint greenhouse",
     "kitchen recipe cooking measurement teaspoon tablespoon cup",
@@ -344,13 +361,13 @@ ORDINALS: dict[str, int] = {
 UNITS: dict[str, str] = {
     form: forms.split()[0]
     for forms in (
-        "meter meters metre metres m", "kilometer kilometers kilometre kilometres km kms", "centimeter centimeters centimetre cm",
-        "millimeter millimeters mm", "mile miles mi", "foot feet ft", "inch inches", "yard yards yd",
-        "kilogram kilograms kg kilo kilos kgs", "gram grams g", "pound pounds lb lbs", "ounce ounces oz", "ton tons tonne tonnes",
+        "meter meters metre metres m", "kilometer kilometers kilometre kilometres km kms", "centimeter centimeters centimetre centimetres cm",
+        "millimeter millimeters millimetre millimetres mm", "mile miles mi", "foot feet ft", "inch inches", "yard yards yd",
+        "kilogram kilograms kg kilo kilos kgs", "gram grams gramme grammes g", "pound pounds lb lbs", "ounce ounces oz", "ton tons tonne tonnes",
         "second seconds sec secs s", "minute minutes min mins", "hour hours hr hrs h", "day days", "night nights", "week weeks",
         "month months", "year years yr yrs", "celsius centigrade °c c", "fahrenheit °f f", "kelvin k", "degree degrees °",
         "percent percentage %", "dollar dollars usd $ bucks", "euro euros eur €", "pound_sterling gbp £", "yen jpy ¥",
-        "liter liters litre litres l", "milliliter ml", "gallon gallons", "newton newtons n", "joule joules j", "watt watts w",
+        "liter liters litre litres l", "milliliter milliliters millilitre millilitres ml", "gallon gallons", "newton newtons n", "joule joules j", "watt watts w",
         "volt volts v", "ampere amperes amp amps a", "ohm ohms", "tesla teslas t", "hertz hz", "pascal pascals pa",
         "mole moles mol", "calorie calories kcal", "person people persons guest guests passenger passengers adult adults",
         "word words", "page pages", "bin bins",
