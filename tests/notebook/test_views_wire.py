@@ -137,6 +137,7 @@ def test_an_exchange_that_is_still_going_on_has_a_view() -> None:
 
 def test_text_says_the_same(run: list[Exchange]) -> None:
     text = wire_text(steps(run))
+    assert "> calls get_weather(" in text  # sent back to the model in the second request, as a call and not as JSON
     assert 'calls get_weather({"city": "Oslo"})' in text
     assert "> user: weather in Oslo?" in text and "< assistant: Cold: 3 °C" in text
     assert "tools 0.50 s" in text

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from ..rounds import events as ev
 from .markup import printable, shortened
 from .run_state import RunState, retry_sentence
 from .run_text import RESULT, call_line, end_sentence, result_text, status_line, usage_words
+
+if TYPE_CHECKING:
+    from ..openai.types import ToolCall
 
 
 class TextSurface:
@@ -25,11 +29,10 @@ class TextSurface:
             case ev.TextDelta(text=text):
                 self._write(printable(text))
             case ev.ToolStarted(call=call):
-                state = self._state.call(parts[-1])
-                given = call_line(state).rsplit("  ", 1)[0] if state is not None else call.name
-                self._line(f"→ {given}")
+                self._line(f"→ {self._given(call, parts)}")
             case ev.ApprovalAsked(call=call, reason=reason):
-                self._line(f"? {printable(call.name)} waits for a decision: {printable(reason)}")
+                # with its arguments: they are what is decided about
+                self._line(f"? {self._given(call, parts)} waits for a decision: {printable(reason)}")
             case ev.ToolFinished():
                 self._finished(parts[-1])
             case ev.Note(kind=kind, text=text):
@@ -48,6 +51,11 @@ class TextSurface:
         facts = [self._state.label, status_line(self._state), usage_words(self._state)]
         self._line("— " + " · ".join(fact for fact in facts if fact))
         sys.stdout.flush()
+
+    def _given(self, call: ToolCall, parts: list[str]) -> str:
+        """`name(argument=value)`, as far as the call is known."""
+        state = self._state.call(parts[-1]) if parts else None
+        return call_line(state).rsplit("  ", 1)[0] if state is not None else printable(call.name)
 
     def _finished(self, part: str) -> None:
         call = self._state.call(part)

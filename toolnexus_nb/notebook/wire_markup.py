@@ -173,10 +173,13 @@ def _content_html(content: Any) -> str:
 
 
 def _call_html(call: Mapping[str, Any]) -> str:
+    return pre(_call_text(call), "tnx-call-line") + (hint(call["id"]) if call.get("id") else "")
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
     function = call.get("function")
     function = function if isinstance(function, Mapping) else {}
-    text = f"{function.get('name', '?')}({shortened(str(function.get('arguments', '')), 2_000)})"
-    return pre(text, "tnx-call-line") + (hint(call["id"]) if call.get("id") else "")
+    return f"{function.get('name', '?')}({shortened(str(function.get('arguments', '')), 2_000)})"
 
 
 # --- what came back ---------------------------------------------------------------------------------------------------
@@ -281,8 +284,10 @@ def _step_lines(step: Step) -> list[str]:
         lines.append(f"  sent: {counted(step.kept_messages, 'message')} as before, and")
     for message in step.messages[step.kept_messages :]:
         if isinstance(message, Mapping):
-            text = message.get("content") or message.get("tool_calls") or ""
-            lines.append(f"  > {message.get('role', '?')}: {_one_line(text)}")
+            calls = [_call_text(call) for call in message.get("tool_calls") or () if isinstance(call, Mapping)]
+            if message.get("content") or not calls:
+                lines.append(f"  > {message.get('role', '?')}: {_one_line(message.get('content') or '')}")
+            lines += [f"  > calls {_one_line(call)}" for call in calls]
     if step.reply.problem:
         lines.append(f"  < error: {_one_line(step.reply.problem)}")
     if (message := step.reply.message) is not None:
