@@ -10,6 +10,9 @@ python raw.py --child              starts a process of its own, which it never e
 python raw.py --old                ends on any first message but `initialize`
 python raw.py --slow-list          never answers tools/list
 python raw.py --no-tools           knows no tools/list at all
+python raw.py --hang-up            closes its stdout and lives on
+python raw.py --restless           says after each tools/list that its list changed
+python raw.py --flood TEXT         writes TEXT to stdout again and again
 --stderr TEXT                      first writes TEXT to stderr
 """
 
@@ -23,10 +26,23 @@ import threading
 import time
 
 options = argparse.ArgumentParser()
-for flag in ("mute", "garbage", "pages", "circle", "deaf", "child", "old", "slow-list", "no-tools"):
+for flag in (
+    "mute",
+    "garbage",
+    "pages",
+    "circle",
+    "deaf",
+    "child",
+    "old",
+    "slow-list",
+    "no-tools",
+    "hang-up",
+    "restless",
+):
     options.add_argument(f"--{flag}", action="store_true")
 options.add_argument("--exit", type=int)
 options.add_argument("--stderr", default="")
+options.add_argument("--flood")
 args = options.parse_args()
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -36,6 +52,7 @@ stopped: dict[object, threading.Event] = {}
 extra: list[dict] = []
 answered = threading.Event()
 answers: list[dict] = []
+listed = 0
 
 
 def send(**message):
@@ -150,12 +167,16 @@ def call(name, given, request):
         send(id="q", method="elicitation/create", params={"message": "Which colour?", "requestedSchema": wanted})
         answered.wait(60)
         return text(json.dumps(answers))
+    if name == "lists":
+        return text(str(listed))
     if name in ("wipe", "look", "odd", "dotted.name", "dotted_name"):
         return text(name)
     return text(f"no tool {name}", isError=True)
 
 
 def listing(params):
+    global listed
+    listed += 1
     if args.circle:
         return {"tools": [tool("again")], "nextCursor": "me"}
     if args.pages:
@@ -172,6 +193,10 @@ def answer(message):
         return
     elif method == "tools/list" and not args.no_tools:
         send(id=request, result=listing(params))
+        if args.restless:
+            send(method="notifications/tools/list_changed")
+    elif method == "tools/call" and params["name"] == "busy":
+        send(id=request, error={"code": -32000, "message": "try later"})
     elif method == "tools/call":
         result = call(params["name"], params.get("arguments") or {}, request)
         if result is not None:
@@ -184,6 +209,10 @@ if args.stderr:
     note(args.stderr)
 if args.exit is not None:
     sys.exit(args.exit)
+if args.hang_up:
+    os.close(1)
+while args.flood is not None:
+    os.write(1, args.flood.encode() * 10_000)
 if args.deaf:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if args.child:

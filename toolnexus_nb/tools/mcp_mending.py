@@ -3,7 +3,7 @@
 The SDK checks each answer strictly: one tool whose schema lacks `"type": "object"`, one content block of a kind from
 next year, and the whole list or result is refused. Here only the wrong piece suffers, and a remark says which: a schema
 is completed, an optional field that cannot be read is left out, a tool without a name is dropped, an unknown block
-becomes its JSON as text.
+becomes its JSON as text. On stdio, where we read the lines ourselves, that goes for JSON-RPC too (`read_message`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,58 @@ from functools import cache
 from typing import Any
 
 Remark = Callable[[str], None]
+
+
+def read_message(line: bytes) -> Any | None:
+    r"""A line of stdout as a JSON-RPC message; None if it is none.
+
+    The SDK's reader refuses half a surrogate (`"\\ud800"`, which Python servers write for odd file names) and deep
+    nesting; Python's takes both. An answer whose form is wrong becomes an error: its caller would wait in vain.
+    """
+    from mcp.types import jsonrpc_message_adapter
+
+    if not may_begin_message(line):
+        return None
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        pass
+    try:
+        data = json.loads(line.decode("utf-8", "replace"))
+        if b"\\ud" in line.lower():
+            data = _whole_characters(data)
+    except (ValueError, RecursionError):
+        return None
+    for form in (data, _as_error(data)):
+        try:
+            return jsonrpc_message_adapter.validate_python(form, by_name=False)
+        except ValueError:
+            continue
+    return None
+
+
+def may_begin_message(line: bytes) -> bool:
+    """Whether a line, or the part of it that has come, may be a message; told from its first letter."""
+    return line[:100].lstrip()[:1] in (b"{", b"")
+
+
+def _whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
+    return value
+
+
+def _as_error(data: Any) -> dict[str, Any] | None:
+    """The JSON-RPC error that stands for an answer in another form; None for what is no answer."""
+    if not isinstance(data, dict) or not data.keys() & {"result", "error"}:
+        return None
+    said = data["error"] if "error" in data else data["result"]
+    text = said if isinstance(said, str) else f"the answer is no JSON-RPC: {_short(said)}"
+    return {"jsonrpc": "2.0", "id": data.get("id"), "error": {"code": -32603, "message": text}}
 
 
 @asynccontextmanager
@@ -64,15 +116,17 @@ def mend(item: Any, remark: Remark) -> Any:
     """A session message, mended in place if it answers tools/list or tools/call."""
     result = getattr(getattr(item, "message", None), "result", None)
     if isinstance(result, dict):
-        if isinstance(result.get("tools"), list):
-            result["tools"] = [tool for given in result["tools"] if (tool := mended_tool(given, remark)) is not None]
+        if "tools" in result:
+            tools = result["tools"] if isinstance(result["tools"], list) else [result["tools"]]
+            older = "resultType" not in result
+            result["tools"] = [tool for given in tools if (tool := mended_tool(given, remark, older)) is not None]
         elif "content" in result or "structuredContent" in result or "isError" in result:
             _mend_result(result, remark)
     return item
 
 
-def mended_tool(tool: Any, remark: Remark) -> dict[str, Any] | None:
-    """A tool definition the SDK takes, or None for one that has no name."""
+def mended_tool(tool: Any, remark: Remark, older: bool = True) -> dict[str, Any] | None:
+    """A tool definition the SDK takes, or None for one that has no name. `older`: by the rules up to 2025-11-25."""
     if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
         remark(f"a tool without a name was left out: {_short(tool)}")
         return None
@@ -83,10 +137,11 @@ def mended_tool(tool: Any, remark: Remark) -> dict[str, Any] | None:
     output = tool.get("outputSchema")
     if isinstance(output, dict) and "type" not in output:
         tool["outputSchema"] = {"type": "object", **output}
-    for key in _unreadable("Tool", tool):
-        if key in tool and key not in ("name", "inputSchema"):
+    for key in {*_unreadable("Tool", tool), *(_refused_by_older(tool) if older else ())}:
+        if key in tool and key != "name":
             remark(f"the {key} of {tool['name']!r} could not be read and was left out")
             del tool[key]
+    tool.setdefault("inputSchema", {"type": "object"})
     return tool
 
 
@@ -107,6 +162,13 @@ def _mend_result(result: dict[str, Any], remark: Remark) -> None:
     elif structured is None and older:
         result.pop("structuredContent", None)
     result["content"] = content
+    if not isinstance(result.get("isError", False), bool):
+        remark(f"isError is neither true nor false: {_short(result['isError'])}")
+        result["isError"] = bool(result["isError"])
+    for key in _unreadable("CallToolResult", result):
+        if key in result and key != "content":
+            remark(f"the {key} of a result could not be read and was left out")
+            del result[key]
 
 
 @cache
@@ -125,6 +187,20 @@ def _unreadable(name: str, value: Any) -> list[str]:
         _adapter(name).validate_python(value, by_name=False)
     except ValidationError as error:
         return list({str(place["loc"][0]) if place["loc"] else "" for place in error.errors(include_input=False)})
+    return []
+
+
+def _refused_by_older(tool: dict[str, Any]) -> list[str]:
+    """The keys of a tool that the SDK refuses on older connections: an output schema must be an object's there."""
+    from mcp_types.methods import validate_server_result
+    from pydantic import ValidationError
+
+    try:
+        validate_server_result("tools/list", "2025-11-25", {"tools": [tool]})
+    except ValidationError as error:
+        return [str(place["loc"][2]) for place in error.errors(include_input=False) if len(place["loc"]) > 2]
+    except (ValueError, RecursionError):  # too deep for the SDK to write
+        return ["inputSchema", "outputSchema"]
     return []
 
 

@@ -138,5 +138,5 @@ def _already_said(structured: Any, texts: Sequence[str]) -> bool:
 def _parses_to(text: str, value: Any) -> bool:
     try:
         return bool(json.loads(text) == value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

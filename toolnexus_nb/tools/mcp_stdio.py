@@ -23,6 +23,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .mcp_mending import may_begin_message, read_message
+
 if TYPE_CHECKING:
     from .mcp_config import ServerSpec
 
@@ -33,6 +35,8 @@ HURRIED_GRACE = 0.3
 _KEPT_LINES = 200
 _KEPT_WIDTH = 2000
 _CHUNK = 1 << 16
+_LARGEST_MESSAGE = 256 * 1024 * 1024
+"""Bytes of one line after which a server is taken for broken; its memory would be ours."""
 
 
 class Tail:
@@ -76,7 +80,7 @@ class ServerProcess:
         self.exit_code: int | None = None
         self.hurry = False
         self.ended_by_itself = False
-        """Whether its stdout ended before we began to end it; only then does the exit code say anything."""
+        """Whether it ended before we began to end it; only then does the exit code say anything."""
         self.ending = False
 
     @property
@@ -178,28 +182,26 @@ async def _read_messages(
 ) -> None:
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp.types import jsonrpc_message_adapter
 
     assert child.stdout is not None
     pieces: list[bytes] = []  # of the line that is still coming; joined once, since results may be many megabytes
     try:
-        while data := await child.stdout.read(_CHUNK):
+        while sum(map(len, pieces)) <= _LARGEST_MESSAGE and (data := await child.stdout.read(_CHUNK)):
             *ends, rest = data.split(b"\n")
             for end in ends:
                 line = b"".join((*pieces, end))
                 pieces.clear()
                 if not line.strip():
                     continue
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
+                message = read_message(line)
+                if message is None:
                     noise.add(line)
-                    continue
-                await received.send(SessionMessage(message))
-            if rest:
+                else:
+                    await received.send(SessionMessage(message))
+            if rest and may_begin_message(pieces[0] if pieces else b""):  # of noise the beginning is enough
                 pieces.append(rest)
         if pieces:
-            noise.add(b"".join(pieces))
+            noise.add(pieces[0])
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # The session is gone. Reading on keeps a server that still writes from blocking before it sees its stdin close.
         while await child.stdout.read(_CHUNK):
@@ -238,6 +240,7 @@ async def _end(
     with suppress(OSError, RuntimeError):
         child.stdin.close()
     if not await _ended(child, process.grace):
+        process.ended_by_itself = False  # it closed its stdout and lives on: the exit code will be our doing
         _signal_group(child.pid, _TERM)
         if not await _ended(child, process.grace):
             _signal_group(child.pid, _KILL)

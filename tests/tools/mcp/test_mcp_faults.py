@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from toolnexus_nb.openai.errors import ToolnexusError
+from toolnexus_nb.tools import mcp_stdio
 from toolnexus_nb.tools.mcp import McpServerError
 
 
@@ -64,6 +66,28 @@ def test_a_server_that_never_answers(kit, raw, how):
 def test_a_server_that_speaks_garbage(kit, raw):
     said = refused(kit, command=raw("--garbage"), timeout=1)
     assert "no MCP message" in said and "Welcome to the server!" in said
+
+
+@pytest.mark.parametrize("line", ["noise\n", "endless"])
+def test_a_server_that_floods_its_stdout_blocks_nobody(kit, raw, line):
+    kit.add_mcp_sync("good", command=raw())
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(kit.add_mcp_sync, "bad", command=raw("--flood", line), timeout=1.5)
+        slowest = 0.0
+        while not opening.done():
+            began = time.monotonic()
+            assert kit.execute_sync("good_echo", {"text": "here"}).output == "here"
+            slowest = max(slowest, time.monotonic() - began)
+    assert "no MCP message" in str(opening.exception()) and slowest < 1
+
+
+def test_a_message_without_end_ends_the_session(kit, raw, monkeypatch):
+    monkeypatch.setattr(mcp_stdio, "_LARGEST_MESSAGE", 1_000_000)
+    assert "could not be opened" in refused(kit, command=raw("--flood", '{"jsonrpc"'), timeout=5)
+
+
+def test_an_exit_code_that_is_our_doing_is_not_told(kit, raw):
+    assert "signal" not in refused(kit, command=raw("--hang-up"), timeout=5)
 
 
 def test_what_is_configured_as_secret_is_in_no_message(kit, raw):
