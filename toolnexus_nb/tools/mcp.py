@@ -94,6 +94,7 @@ async def _add_all(toolkit: Toolkit, specs: list[ServerSpec]) -> list[McpServer]
     servers = [McpServer(toolkit, spec) for spec in specs]
     try:
         lists = await asyncio.gather(*(server._open_apart() for server in servers))
+        await asyncio.gather(*(_close_old(toolkit, spec.name) for spec in specs))  # what came meanwhile
     except BaseException:
         await asyncio.gather(*(server._remove() for server in servers), return_exceptions=True)
         raise
@@ -105,8 +106,7 @@ async def _add_all(toolkit: Toolkit, specs: list[ServerSpec]) -> list[McpServer]
 
 async def _close_old(toolkit: Toolkit, name: str) -> None:
     """Close the server that has this name until now. Its tools stay until the new one has brought its own."""
-    old = toolkit.servers.pop(name, None)
-    if old is not None:
+    while (old := toolkit.servers.pop(name, None)) is not None:  # again: another may have come meanwhile
         await old._close()
 
 

@@ -55,6 +55,8 @@ class Circumstances:
     stderr: Sequence[str] = ()
     noise: Sequence[str] = ()
     replies: Sequence[Reply] = ()
+    closed_here: bool = False
+    """Whether we ended it, and not the server itself."""
 
 
 class SessionExpired(McpServerError):
@@ -211,6 +213,8 @@ def describe(error: BaseException) -> str:
 
 def lost_error(spec: ServerSpec, about: Circumstances, doing: str) -> McpServerError:
     """A server that was open and is gone; `doing` is what it was asked for."""
+    if about.closed_here:
+        return McpServerError(f"MCP server {spec.name!r} was closed during {doing}.", server=spec.name)
     how = f" ({_how_it_ended(about.exit_code)})" if about.exit_code is not None else ""
     sentence = f"MCP server {spec.name!r} went away{how} during {doing}."
     return _error(spec, sentence, about, "It is opened again at the next call.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..openai.errors import redact
-from .background import HAS_THREADS, background_loop, hop, sync_twin
+from .background import HAS_THREADS, background_loop, hop, in_thread, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
 from .mcp_errors import McpServerError, Refused, SessionExpired, describe, http_advice, is_http_failure, opening_error
@@ -37,6 +39,23 @@ _KEPT_LOGS = 200
 _MOST_NOTES = 50
 _SETTLE = 0.05
 """Seconds to wait for more of the same when a server says that its list changed; some say it five times."""
+_LONGEST_SETTLE = 30.0
+
+
+_servers: weakref.WeakSet[McpServer] = weakref.WeakSet()
+
+
+def _begin_anew_after_fork() -> None:
+    """A forked child has its own sessions: those of its parent live on the parent's loop, and it must not end them."""
+    for server in _servers:
+        server._session = server._listing = None
+        server._opening = asyncio.Lock()
+        if server._stop_session is not None:
+            server._stop_session.detach()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew_after_fork)
 
 
 class McpServer:
@@ -63,6 +82,7 @@ class McpServer:
         self._failures = 0
         self._calls = self._failed = self._opened = 0
         self._seconds = 0.0
+        _servers.add(self)
 
     # --- what a person sees ---
 
@@ -205,6 +225,7 @@ class McpServer:
 
     async def _connected(self) -> tuple[Session, list[Any]]:
         close_at_exit()
+        await in_thread(import_module, "mcp", label="importing mcp")  # a second or more, in which this loop goes on
         deadline = asyncio.get_running_loop().time() + self.spec.open_timeout
         session = await connect(self.spec, self._stderr, weakref.ref(self), deadline)
         try:
@@ -477,9 +498,14 @@ def _leave_soon(session: Session) -> None:
 
 
 async def _refresh_soon(find: weakref.ref[McpServer]) -> None:
-    """List the tools again, and once more if the server says meanwhile that they changed."""
+    """List the tools again, and once more if the server says meanwhile that they changed.
+
+    More and more slowly, since some say it each time they are asked.
+    """
+    pause = _SETTLE
     while True:
-        await asyncio.sleep(_SETTLE)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_SETTLE)
         server = find()
         if server is None or not server.is_open or not server._list_changed:
             return

@@ -44,6 +44,8 @@ _CLEAN_UP = 0.2
 
 running: set[Session] = set()
 """Sessions whose owner task lives; asyncio itself holds tasks only weakly."""
+_of_parent: list[Session] = []
+"""After a fork: the sessions of the process we come from, kept so that nothing of them is finalised here."""
 
 
 class Listener(Protocol):
@@ -86,6 +88,7 @@ class Session:
         self._find_listener = find_listener
         self._leave = asyncio.Event()
         self._closed = asyncio.Event()
+        self._closed_here = False
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
         self._scope: Any = None
@@ -121,6 +124,7 @@ class Session:
 
     async def close(self) -> None:
         """Leave in order; returns when the process, the connection and the owner task are gone."""
+        self._closed_here = self._closed_here or self.is_open
         self._leave.set()
         await self._wait_for_owner()
 
@@ -250,6 +254,7 @@ class Session:
             stderr=process.stderr.lines if process else (),
             noise=process.noise.lines if process else (),
             replies=tuple(self.http.replies),
+            closed_here=self._closed_here,
         )
 
     @contextmanager
@@ -278,15 +283,19 @@ class Session:
                 self._clocks.discard(clock)
 
     async def every_page(self, method: str, items: str) -> list[Any]:
-        """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error."""
-        limit = self.spec.open_timeout
+        """All items of a paged list (`list_tools`, "tools"). A server that turns in a circle is an error.
+
+        All pages together get the time an opening may take.
+        """
+        now = asyncio.get_running_loop().time
+        end = now() + self.spec.open_timeout
         found: list[Any] = []
         seen: set[str] = set()
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = await self.request(
                 lambda client, cursor=cursor: getattr(client, method)(cursor=cursor, cache_mode="refresh"),  # type: ignore[misc]
-                limit=limit,
+                limit=end - now(),
                 doing=method,
             )
             found += getattr(page, items)
@@ -372,7 +381,8 @@ def _is_broken_connection(error: BaseException | None) -> bool:
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
 
-    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+    # The code alone says nothing: -32000 is also what many servers use for errors of their own.
+    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and error.message == "Connection closed"
 
 
 def _seen(task: asyncio.Future[Any]) -> None:
@@ -437,6 +447,15 @@ def close_at_exit() -> None:
 def _close_if_ours(pid: int) -> None:
     if pid == os.getpid():
         end_all_sessions()
+
+
+def _leave_to_parent() -> None:
+    _of_parent.extend(running)
+    running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def end_all_sessions() -> None:

@@ -107,7 +107,7 @@ def web() -> Iterator[Callable[..., str]]:
 
     def serve(**methods: Callable[[Any], None]) -> str:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (QuietHandler,), methods))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         servers.append(server)
         return f"http://127.0.0.1:{server.server_port}"
 

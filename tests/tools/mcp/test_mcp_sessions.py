@@ -306,3 +306,57 @@ def test_pages_are_followed_and_circles_are_not(kit, raw):
     with pytest.raises(McpServerError, match="repeats a page"):
         kit.add_mcp_sync("c", command=raw("--circle"), timeout=10)
     assert kit.servers["c"].state == "failed"
+
+
+def test_an_error_with_the_code_of_a_lost_connection_keeps_the_session(kit, raw):
+    server = kit.add_mcp_sync("r", command=raw())
+    pid = pid_of(server)
+    got = server.call_sync("busy")
+    assert got.is_error and "try later" in got.output
+    assert pid_of(server) == pid
+
+
+def test_a_call_during_which_the_server_is_closed_says_so(kit, raw):
+    server = kit.add_mcp_sync("r", command=raw())
+
+    async def close_meanwhile():
+        call = asyncio.ensure_future(server.call("slow"))
+        await asyncio.sleep(0.1)
+        await server.close()
+        return await call
+
+    assert asyncio.run(close_meanwhile()).output == "MCP server 'r' was closed during the call of 'slow'."
+
+
+def test_one_name_added_many_times_at_once_leaves_one_server(kit, raw):
+    async def add():
+        await asyncio.gather(*(kit.add_mcp("r", command=raw()) for _ in range(4)))
+
+    before = len(psutil.Process().children())
+    asyncio.run(add())
+    assert len(psutil.Process().children()) == before + 1
+    assert kit.execute_sync("r_echo", {"text": "one"}).output == "one"
+
+
+def test_a_server_that_always_says_its_list_changed_is_asked_ever_less(kit, raw):
+    server = kit.add_mcp_sync("r", command=raw("--restless"))
+    time.sleep(0.8)
+    assert int(server.call_sync("lists").output) <= 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_opens_its_own_session_and_leaves_its_parents_alone(raw):
+    program = f"""
+import os, sys, toolnexus_nb as tn
+kit = tn.Toolkit()
+server = kit.add_mcp_sync("r", command={raw()!r})
+parents = server.status().pid
+child = os.fork()
+if child == 0:
+    said = kit.execute_sync("r_echo", {{"text": "child"}})
+    assert said.output == "child" and server.status().pid != parents, said
+    sys.exit(5)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+assert kit.execute_sync("r_echo", {{"text": "parent"}}).output == "parent" and server.status().pid == parents
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
