@@ -161,7 +161,7 @@ def make_spec(
         raise ToolnexusError(f"MCP server {name!r}: timeout must be a number of seconds above 0, not {timeout!r}")
     spec = ServerSpec(
         name=name,
-        env={str(key): str(value) for key, value in (env or {}).items()},
+        env=_texts(env),
         cwd=str(Path(cwd).expanduser()) if cwd is not None else None,
         include=_names(include),
         exclude=_names(exclude),
@@ -175,14 +175,19 @@ def make_spec(
     if url:
         if not re.match(r"https?://[^/]", url):
             raise ToolnexusError(f"MCP server {name!r}: {url!r} is no http:// or https:// address")
-        text_headers = {str(key): str(value) for key, value in (headers or {}).items()}
-        return replace(spec, url=url, headers=text_headers, auth=auth, transport=_remote(name, transport))
+        return replace(spec, url=url, headers=_texts(headers), auth=auth, transport=_remote(name, transport))
     words = shlex.split(command) if isinstance(command, str) and not args else command
     program = [words] if isinstance(words, str) else [os.fspath(word) for word in words or ()]
     if not program:
         raise ToolnexusError(f"MCP server {name!r}: the command is empty")
     program[0] = os.path.expanduser(program[0])  # noqa: PTH111 - a bare program name must stay bare
     return replace(spec, command=(*program, *(str(arg) for arg in args)))
+
+
+def _texts(values: Mapping[str, Any] | None) -> dict[str, str]:
+    """Variables or headers as text, true and false as JSON writes them; one that is None is left out."""
+    given = ((str(key), value) for key, value in (values or {}).items() if value is not None)
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given}
 
 
 def _names(names: Collection[str] | str) -> tuple[str, ...]:
@@ -241,14 +246,18 @@ def _load(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ToolnexusError(f"the MCP configuration {path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ToolnexusError(f"the MCP configuration {path} cannot be read: save it as UTF-8") from error
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         pass  # some editors allow comments and trailing commas in this file
     try:
         return json.loads(_without_comments(text))
     except json.JSONDecodeError as error:
         raise ToolnexusError(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
+    except RecursionError as error:
+        raise ToolnexusError(f"{path} holds no MCP configuration: it is nested too deep") from error
 
 
 _JSON_PIECE = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
@@ -259,6 +268,16 @@ def _without_comments(text: str) -> str:
     return _JSON_PIECE.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
 
 
+_LISTS = ["args", "include", "includeTools", "exclude", "excludeTools", "disabledTools", "alwaysAllow", "autoApprove"]
+_SHAPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "command": ((str, list, tuple), "text or a list"),
+    **dict.fromkeys(["url", "serverUrl", "httpUrl", "cwd", "type", "transport"], ((str, os.PathLike), "text")),
+    **dict.fromkeys(_LISTS, ((list, tuple), "a list")),
+    **dict.fromkeys(("env", "environment", "headers"), ((Mapping,), "an object of names and values")),
+}
+"""What an entry's fields are; `timeout` and `tools` are looked at where they are read."""
+
+
 def _read_entry(name: str, entry: Any) -> tuple[ServerSpec, list[str]]:
     """One server of a configuration file, and remarks about it. Raises ToolnexusError when it cannot be opened at
     all."""
@@ -266,6 +285,9 @@ def _read_entry(name: str, entry: Any) -> tuple[ServerSpec, list[str]]:
         raise ToolnexusError(
             f"its entry is {json.dumps(entry, default=str)[:60]}, not an object with a command or a url"
         )
+    for key, (kinds, words) in _SHAPES.items():
+        if entry.get(key) is not None and not isinstance(entry[key], kinds):
+            raise ToolnexusError(f"{key} must be {words}, not {json.dumps(entry[key], default=str)[:60]}")
     unset: list[str] = []
     entry = _expand(entry, unset)
     kind = str(entry.get("type") or entry.get("transport") or "").lower()

@@ -86,6 +86,27 @@ def test_variables_are_put_in_and_missing_ones_reported(monkeypatch):
     assert (spec.command, dict(spec.env), spec.cwd) == (("v", "v"), {"K": "v"}, "/v")
 
 
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ({"env": ["A=1"]}, "env must be an object"),
+        ({"args": "--all"}, "args must be a list"),
+        ({"command": 5}, "command must be text or a list"),
+        ({"cwd": 5}, "cwd must be text"),
+        ({"url": "http://x/", "headers": "a: b"}, "headers must be an object"),
+        ({"include": "one"}, "include must be a list"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_told_and_stops_nobody(field, words):
+    specs, findings = read_config({"bad": {"command": "x", **field}, "good": {"command": "y"}})
+    assert [spec.name for spec in specs] == ["good"]
+    assert len(findings) == 1 and "'bad'" in findings[0] and words in findings[0]
+
+
+def test_true_and_null_in_an_environment_are_what_json_means():
+    assert dict(only({"command": "x", "env": {"A": True, "B": None, "C": 1.5}})[0].env) == {"A": "true", "C": "1.5"}
+
+
 def test_environment_is_another_word_for_env():
     assert dict(only({"command": "x", "environment": {"A": 1}})[0].env) == {"A": "1"}
 
@@ -118,12 +139,19 @@ def test_comments_and_trailing_commas(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("{nonsense", "line 1"), ("[1]", "no JSON object"), (None, "cannot be read")]
+    ("content", "words"),
+    [
+        (b"{nonsense", "line 1"),
+        (b"[1]", "no JSON object"),
+        (None, "cannot be read"),
+        ("{}".encode("utf-16"), "UTF-8"),
+        (b"[" * 100_000, "too deep"),
+    ],
 )
-def test_a_file_that_is_no_configuration(tmp_path, text, words):
+def test_a_file_that_is_no_configuration(tmp_path, content, words):
     file = tmp_path / "mcp.json"
-    if text is not None:
-        file.write_text(text)
+    if content is not None:
+        file.write_bytes(content)
     with pytest.raises(ToolnexusError, match=words):
         read_config(file)
 
