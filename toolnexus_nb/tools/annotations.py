@@ -55,7 +55,9 @@ class EnumName:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         names = core_schema.literal_schema(list(self.cls.__members__))
         members = core_schema.no_info_after_validator_function(self.cls.__getitem__, names)
-        return core_schema.union_schema([core_schema.is_instance_schema(self.cls), members], mode="left_to_right")
+        named = core_schema.plain_serializer_function_ser_schema(lambda member: member.name)
+        instance = core_schema.is_instance_schema(self.cls)
+        return core_schema.union_schema([instance, members], mode="left_to_right", serialization=named)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.cls.__members__)}
@@ -102,6 +104,8 @@ def readable(annotation: Any) -> Any:
     """The annotation where pydantic's own reading would surprise: iterables are checked at once, not while the function
     iterates; an enum whose values JSON can't write goes by its names. The same object if there is nothing to change."""
     origin = typing.get_origin(annotation) or annotation
+    if annotation is typing.LiteralString:
+        return str
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         plain = all(isinstance(one.value, str | int | float | None) for one in annotation)
         return annotation if plain else Annotated[Any, EnumName(annotation)]
@@ -138,6 +142,10 @@ def _replace(annotation: Any) -> Any:
         return Union[tuple(_replace(one) for one in typing.get_args(annotation))]  # noqa: UP007
     if origin is not None and _container(origin):
         return _rebuilt(annotation, origin)
+    if is_old_typed_dict(origin):
+        return _typed_dict_twin(origin, dict(zip(origin.__parameters__, typing.get_args(annotation), strict=False)))
+    if isinstance(annotation, type) and hasattr(annotation, "__attrs_attrs__"):
+        return _from_attrs(annotation)
     if origin is None and isinstance(annotation, type) and (base := _plain_base(annotation)) is not None:
         abstract = annotation.__module__ == "numbers" or inspect.isabstract(annotation)
         return base if abstract else Annotated[base, AfterValidator(lambda value: annotation(value))]
@@ -225,13 +233,43 @@ def _adopt_typed_dict(cls: Any) -> None:
 
     The user's class itself keeps being usable anywhere below another type: it answers pydantic through its twin.
     """
-    fields = typed_dict_fields(cls)
-    keys = {name: hint if required else NotRequired[hint] for name, (hint, required) in fields.items()}
-    twin = TypedDict(cls.__name__, keys)  # type: ignore[misc]
-    twin.__doc__, twin.__module__, twin.__qualname__ = cls.__dict__.get("__doc__"), cls.__module__, cls.__qualname__
+    twin = _typed_dict_twin(cls, {})
     cls.__get_pydantic_core_schema__ = classmethod(lambda _, source, handler: handler.generate_schema(twin))
+
+
+def _typed_dict_twin(cls: Any, types_of: dict[Any, Any]) -> Any:
+    """The same TypedDict as typing_extensions makes it, with the given types for its type variables."""
+    fields = {name: (_filled(hint, types_of), needed) for name, (hint, needed) in typed_dict_fields(cls).items()}
     for hint, _ in fields.values():
         _adopt_nested(hint)
+    return _record(cls, fields)
+
+
+def _filled(hint: Any, types_of: dict[Any, Any]) -> Any:
+    if hint in types_of:
+        return types_of[hint]
+    variables = getattr(hint, "__parameters__", ())
+    return hint[tuple(types_of.get(one, one) for one in variables)] if variables and types_of else hint
+
+
+def _record(cls: Any, fields: dict[str, tuple[Any, bool]]) -> Any:
+    """A TypedDict that goes by the name and docstring of a class; `fields`: (type, required) by key."""
+    keys = {name: hint if required else NotRequired[hint] for name, (hint, required) in fields.items()}
+    record = TypedDict(cls.__name__, keys)  # type: ignore[misc]
+    record.__doc__ = cls.__dict__.get("__doc__")
+    record.__module__, record.__qualname__ = cls.__module__, cls.__qualname__
+    return record
+
+
+def _from_attrs(cls: Any) -> Any:
+    """An attrs class, made from an object with what its `__init__` takes."""
+    hints = field_types(cls)
+    fields = {
+        one.alias: (_replace(readable(hints.get(one.name, Any))), one.default is sys.modules["attr"].NOTHING)
+        for one in cls.__attrs_attrs__
+        if one.init
+    }
+    return Annotated[_record(cls, fields), AfterValidator(lambda values: cls(**values))]
 
 
 def _has_fields(cls: type) -> bool:

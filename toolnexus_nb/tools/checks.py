@@ -221,6 +221,8 @@ def _sentence(path: Path, schema: JSONSchema, error: Any, definitions: JSONSchem
         return missing_value(path, schema, definitions)
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return unknown_key(path, ())
+    if kind in ("union_tag_invalid", "union_tag_not_found") and (said := _wrong_tag(path, schema, error, definitions)):
+        return said
     if kind == "notebook_variable":
         return f"{dotted(path)}: {error['msg']}"
     if kind in ("value_error", "assertion_error"):
@@ -231,6 +233,18 @@ def _sentence(path: Path, schema: JSONSchema, error: Any, definitions: JSONSchem
         if said != "any value":
             return wrong_value(path, schema, value, definitions)
     return f"{dotted(path)} is not accepted: {error['msg'][:1].lower()}{error['msg'][1:]}, but got {shown(value)}"
+
+
+def _wrong_tag(path: Path, schema: JSONSchema, error: Any, definitions: JSONSchema) -> str:
+    """What the key that tells the branches of a union apart should have been; "" if it is not one key."""
+    key = error["ctx"]["discriminator"].strip("'")
+    branches = [_resolved(one, definitions).get("properties", {}) for one in schema.get("anyOf", ())]
+    tags = [tag for one in branches for tag in one.get(key, {}).get("enum", ())]
+    if not tags or not isinstance(error["input"], dict):
+        return ""
+    if key in error["input"]:
+        return wrong_value((*path, key), {"enum": tags}, error["input"][key])
+    return missing_value((*path, key), {"enum": tags})
 
 
 def schema_sentences(validator: Any, schema: JSONSchema, arguments: dict[str, Any]) -> Iterator[str]:

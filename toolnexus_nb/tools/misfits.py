@@ -22,6 +22,7 @@ _FORMATS = {
     "decimal": 'digits in a string like "12.50"',
     "fraction": 'a fraction in a string like "1/3"',
     "ipv4": 'an IP address like "192.0.2.1"',
+    "ipv6": 'an IP address like "2001:db8::1"',
     "regex": "a regular expression (a string)",
 }
 _TYPES = {
@@ -39,8 +40,8 @@ def describe(schema: Any, definitions: JSONSchema | None = None, depth: int = 0)
     if not isinstance(schema, dict) or not schema:
         return "any value"
     if ref := schema.get("$ref"):
-        target = (definitions or {}).get(str(ref).rpartition("/")[2])
-        return describe(target, definitions, depth) if target and depth < 3 else "an object"
+        target = (definitions or {}).get(str(ref).rpartition("/")[2], {})
+        return describe(target, definitions, depth + 1) if depth < 2 else _TYPES.get(target.get("type"), "such a value")
     if "const" in schema:
         return shown(schema["const"])
     if isinstance(choices := schema.get("enum"), list):
@@ -79,7 +80,7 @@ def _range(schema: JSONSchema) -> str:
         said.append(f"less than {under}")
     if (step := schema.get("multipleOf")) is not None:
         said.append(f"that is a multiple of {step}")
-    return "".join(f" {part}" for part in said)
+    return f" {' and '.join(said)}" if said else ""
 
 
 def _string(schema: JSONSchema) -> str:

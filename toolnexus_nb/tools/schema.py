@@ -8,6 +8,7 @@ definitions written in place unless they are recursive or large.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import inspect
 import json
@@ -91,6 +92,9 @@ def _build(annotation: Any) -> Shape:
             return _pydantic_shape(expressible(annotation))
     except PydanticUndefinedAnnotation as error:
         raise NoJsonForm(f"one of its fields names {error.name}, which is not defined") from error
+    except RecursionError as error:
+        way_out = 'Json = typing_extensions.TypeAliasType("Json", "list[Json] | str")'
+        raise NoJsonForm(f"a type that refers to itself needs a name: write it as {way_out}, or as a class") from error
     except _REFUSED as error:
         raise NoJsonForm(str(error).strip().splitlines()[0]) from error
 
@@ -119,7 +123,12 @@ class _Generator(GenerateJsonSchema):
         return _with_texts(super().model_schema(schema), schema["cls"])
 
     def dataclass_schema(self, schema: Any) -> JSONSchema:
-        return _with_texts(super().dataclass_schema(schema), schema["cls"])
+        result = super().dataclass_schema(schema)
+        for field in dataclasses.fields(schema["cls"]):
+            if not field.init:  # the class fills it in itself
+                result.get("properties", {}).pop(field.name, None)
+                result["required"] = [name for name in result.get("required", ()) if name != field.name]
+        return _with_texts({key: value for key, value in result.items() if value or key != "required"}, schema["cls"])
 
     def typed_dict_schema(self, schema: Any) -> JSONSchema:
         return _with_texts(super().typed_dict_schema(schema), schema.get("cls"))
@@ -143,12 +152,22 @@ class _Generator(GenerateJsonSchema):
     def enum_schema(self, schema: Any) -> JSONSchema:
         cls = schema["cls"]
         members = {member.name: member.value for member in schema["members"]}
-        result = typed_enum(json_values(members.values()))
+        if issubclass(cls, enum.Flag):
+            result: JSONSchema = {"type": "integer", "minimum": 0, "maximum": sum(members.values())}
+        else:
+            result = typed_enum(json_values(members.values()))
         text = inspect.cleandoc(cls.__doc__) if cls.__doc__ and cls.__doc__ != "An enumeration." else ""
         names = ", ".join(f"{value!r} = {name}" for name, value in members.items())
         telling = any(str(value).lower() != name.lower() for name, value in members.items())
+        if issubclass(cls, enum.Flag):
+            names = f"the sum of any of: {names}"
         described = [part for part in (text, names if telling and not _says_itself(members) else "") if part]
         return {**result, "description": "\n".join(described)} if described else result
+
+    def tagged_union_schema(self, schema: Any) -> JSONSchema:
+        """Without `discriminator`, which points at definitions: each branch says its tag itself."""
+        branches = _distinct(super().tagged_union_schema(schema)["oneOf"])
+        return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
     def is_subclass_schema(self, schema: Any) -> JSONSchema:
         return self.handle_invalid_for_json_schema(schema, "a class")
@@ -165,7 +184,8 @@ class _Generator(GenerateJsonSchema):
         """Without the long pattern: a number, or a string where digits count."""
         result = super().decimal_schema(schema)
         for one in result.get("anyOf", ()):
-            if one.pop("pattern", None):
+            if one.get("type") == "string":
+                one.pop("pattern", None)
                 one["format"] = "decimal"
         return result
 
@@ -186,7 +206,8 @@ def _object(properties: JSONSchema, required: list[str]) -> JSONSchema:
 
 
 def _with_texts(schema: JSONSchema, cls: Any) -> JSONSchema:
-    schema.setdefault("additionalProperties", False)  # an open object lets a model invent keys
+    if schema.get("type") == "object":
+        schema.setdefault("additionalProperties", False)  # an open object lets a model invent keys
     if cls is None:
         return schema
     description, texts = field_texts(cls)

@@ -7,6 +7,7 @@ Understood: functions (plain, async, generators), lambdas, bound and unbound met
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import sys
@@ -240,7 +241,7 @@ def annotated_text(annotation: Any) -> str:
 
 def _unpacked(parameter: Parameter) -> Iterator[Parameter]:
     """`**options: Unpack[Options]` as the keyword parameters the TypedDict names; everything else as it is."""
-    if parameter.kind is not VAR_KEYWORD or typing.get_origin(parameter.annotation) not in _UNPACK:
+    if parameter.kind is not VAR_KEYWORD or typing.get_origin(parameter.annotation) not in UNPACK:
         yield parameter
         return
     for name, (annotation, required) in typed_dict_fields(typing.get_args(parameter.annotation)[0]).items():
@@ -259,7 +260,7 @@ class _Unset:
 UNSET = _Unset()
 
 
-_UNPACK = (typing.Unpack, typing_extensions.Unpack)
+UNPACK = (typing.Unpack, typing_extensions.Unpack)
 
 
 class _Scope:
@@ -300,17 +301,31 @@ class _Scope:
 
     def _namespaces(self) -> Iterator[dict[str, Any]]:
         inner = self._inner
+        owner: type | None = None
         if isinstance(inner, type):
             module = sys.modules.get(inner.__module__)
             names = {**(vars(module) if module else {}), **vars(inner), inner.__name__: inner}
         else:
             names = dict(getattr(inner, "__globals__", {}))
+            owner = _owner(inner)
             names.update(_closure(inner))
+            generic = (*getattr(owner, "__type_params__", ()), *getattr(inner, "__type_params__", ()))
+            names.update({one.__name__: one for one in generic})
         names.setdefault("ToolContext", ToolContext)
         yield names
+        if owner is not None:
+            yield {**vars(owner), **vars(builtins), **names}
         for local in _enclosing_locals(inner):
             yield {**names, **local}
         yield {**main_namespace(), **names}
+
+
+def _owner(inner: Any) -> type | None:
+    """The class a method was written in, where its module still knows it by that name."""
+    found: Any = types.SimpleNamespace(**getattr(inner, "__globals__", {}))
+    for step in getattr(inner, "__qualname__", "").split(".")[:-1]:
+        found = getattr(found, step, None)
+    return found if isinstance(found, type) else None
 
 
 def _closure(inner: Any) -> dict[str, Any]:

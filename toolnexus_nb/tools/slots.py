@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import typing
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from .annotations import VARIABLE_TEXT, NoJsonForm
 from .schema import JSONSchema, Shape, shape_of, without_null_default
-from .signature import EMPTY, UNSET, VAR_KEYWORD, VAR_POSITIONAL, Parameter, SignatureError
+from .signature import EMPTY, UNPACK, UNSET, VAR_KEYWORD, VAR_POSITIONAL, Parameter, SignatureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,10 @@ def slot_of(function: str, parameter: Parameter, definitions: dict[str, JSONSche
     annotation, field = parameter.annotation, _field(parameter)
     if isinstance(parameter.default, FieldInfo):
         annotation = Annotated[Any if annotation is EMPTY else annotation, parameter.default]
-    shape = _shape(function, parameter, Any if annotation is EMPTY else annotation, field)
+    several = unpacked_tuple(annotation) if parameter.kind is VAR_POSITIONAL else None
+    shape = _shape(function, parameter, several or (Any if annotation is EMPTY else annotation), field)
     schema = _described(_merged(shape, definitions), parameter)
-    if parameter.kind is VAR_POSITIONAL:
+    if parameter.kind is VAR_POSITIONAL and several is None:
         schema = {"type": "array", "items": _undescribed(schema, parameter)}
         if parameter.description:
             schema["description"] = parameter.description
@@ -61,6 +63,13 @@ def slot_of(function: str, parameter: Parameter, definitions: dict[str, JSONSche
     if default is not EMPTY and default is not UNSET:
         schema = _with_default(schema, shape, default)
     return Slot(parameter, _key(parameter, field), shape, _ordered(schema), required, given)
+
+
+def unpacked_tuple(annotation: Any) -> Any:
+    """The tuple in `*args: *tuple[int, str]`, else None."""
+    if getattr(annotation, "__unpacked__", False):
+        return typing.get_origin(annotation)[typing.get_args(annotation)]
+    return typing.get_args(annotation)[0] if typing.get_origin(annotation) in UNPACK else None
 
 
 def _shape(function: str, parameter: Parameter, annotation: Any, field: FieldInfo | None) -> Shape:
@@ -115,7 +124,7 @@ def _described(schema: JSONSchema, parameter: Parameter) -> JSONSchema:
         return schema
     if of_type.startswith(VARIABLE_TEXT):
         said = f"{said.rstrip('.')}. {of_type}"
-    elif "enum" in schema and " = " in of_type:  # the names of an enum's numbers
+    elif {"enum", "maximum"} & set(schema) and " = " in of_type:  # the names of an enum's numbers
         said = f"{said}\n{of_type.splitlines()[-1]}"
     return {**schema, "description": said}
 
