@@ -6,9 +6,11 @@ from typing import Any
 
 from .schema import JSONSchema
 
-_DROPPED = frozenset(
-    {"default", "title", "$schema", "examples", "uniqueItems", "prefixItems", "minLength", "maxLength", "format"}
-)
+_KEPT = frozenset(
+    {"type", "description", "enum", "const", "$ref", "pattern", "minimum", "maximum", "exclusiveMinimum",
+     "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+)  # fmt: skip
+"""What strict mode knows and takes as it is; the rest is checked here when the call comes."""
 _KEPT_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 _REFUSED = (
     "allOf",
@@ -69,8 +71,10 @@ def _node(node: Any, where: str, reasons: list[str]) -> Any:
             result[key] = [_node(one, where, reasons) for one in value]
         elif key == "items":
             result[key] = _node(value, f"each item of {where}", reasons)
-        elif key not in _DROPPED and key not in ("properties", "required", "additionalProperties"):
+        elif key in _KEPT:
             result[key] = value
+    if "$ref" in result and len(result) > 1:  # a reference stands alone
+        result["anyOf"] = [{"$ref": result.pop("$ref")}]
     if node.get("type") == "object" or "properties" in node:
         result.update(_object(node, where, reasons))
     return result
