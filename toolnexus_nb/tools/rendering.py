@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from .results import ResultPart
 
 LONGEST = 20_000
@@ -34,6 +36,8 @@ _ROWS, _COLUMNS = 20, 20
 _SMALL_ARRAY = 200
 """Elements of an array that are all written."""
 _DEEPEST = 100
+_LARGEST = 14_000
+"""Bits of an integer that Python still writes (sys.get_int_max_str_digits)."""
 
 Rendered = tuple[str, tuple[ResultPart, ...]]
 
@@ -50,7 +54,7 @@ def _rendered(value: Any) -> Rendered:
     if isinstance(value, str):
         return bounded(_clean(value)), ()
     if value is None or type(value) in (bool, int):
-        return json.dumps(value), ()
+        return as_json(value), ()
     if isinstance(value, ResultPart):
         return _part_text(value), (value,)
     special = _special(value)
@@ -79,7 +83,9 @@ def bounded(text: str, longest: int = LONGEST) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without lone surrogates, which no endpoint takes: pairs are joined, the rest is U+FFFD (quirk G04)."""
+    """A plain str (a StrEnum's member is none) without lone surrogates, which no endpoint takes: pairs are joined, the
+    rest is U+FFFD (quirk G04)."""
+    text = str.__str__(text)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -108,9 +114,9 @@ class _Plain:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return _clean(str(value))
+            return _clean(value)
         if isinstance(value, int):
-            return int(value)
+            return int(value) if value.bit_length() < _LARGEST else f"an integer of {_digits(value)} digits"
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else None
         self._left -= 1
@@ -168,7 +174,14 @@ class _Plain:
             return special[0]
         if type(value).__name__ == "NAType":  # pandas' missing value
             return None
-        return _repr(value)
+        try:  # an address, a pattern, a fraction, a URL, a hidden SecretStr
+            return self.of(to_jsonable_python(value))
+        except PydanticSerializationError:
+            return _repr(value)
+
+
+def _digits(value: int) -> int:
+    return int(value.bit_length() * math.log10(2)) + 1
 
 
 def _key(key: Any) -> str:

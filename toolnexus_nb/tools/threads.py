@@ -47,9 +47,9 @@ class _Call:
         error: BaseException | None = None
         try:
             value = self.context.run(self.function)
-        except StopIteration as stop:  # a future refuses it: it would end the generator that awaits
-            error = RuntimeError(f"StopIteration: {stop.value!r}")
-            error.__cause__ = stop
+        except (StopIteration, GeneratorExit) as end:  # a future refuses the one, the other ends who awaits it
+            error = RuntimeError(f"{type(end).__name__}: {end}".removesuffix(": "))
+            error.__cause__ = end
         except BaseException as raised:
             error = raised
         self.finished = True
