@@ -25,6 +25,8 @@ _UNHEARD = 0.3
 _ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
+_OTHERWISE = _ASKING | _SEEKS | frozenset("show list tell count compare describe explain check look view".split())
+"""How a clause begins that asks for something else than an act it does not name."""
 _DETERMINERS = frozenset("a an the this that my your his her our their its of in no any some".split())
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
@@ -169,12 +171,11 @@ def _idle_act(offer: Offer, reading: Reading) -> bool:
     if verb not in ACTS:
         return False
     own = stem(verb)
-    places = [
-        at for at, token in enumerate(reading.tokens) if token.kind == "word" and best_kin(token.stem, [own]) >= 0.6
-    ]
+    words = [(at, token) for at, token in enumerate(reading.tokens) if token.kind == "word"]
     if len(offer.name_words) == 1:
-        return not any(_stands_as_verb(reading, at) for at in places)
-    return not places and reading.tokens[0].lower in _ASKING if reading.tokens else False
+        return not any(best_kin(token.stem, [own]) >= 0.6 and _stands_as_verb(reading, at) for at, token in words)
+    first = next((token.lower for _, token in words if token.lower != "please"), "")
+    return first in _OTHERWISE and not any(best_kin(token.stem, [own]) >= 0.6 for _, token in words)
 
 
 def _stands_as_verb(reading: Reading, at: int) -> bool:

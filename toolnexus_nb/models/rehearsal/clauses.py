@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from .choosing import Match, choose, match
+from .lexicon import RESULTS
 from .offers import Offer
 from .reading import Reading
 
@@ -31,7 +33,7 @@ def clauses(offers: list[Offer], reading: Reading) -> list[Clause]:
     found: list[Clause] = []
     for piece in pieces:
         found.extend(_split(offers, piece))
-    if len({clause.match.offer.name for clause in found}) < 2:
+    if len({clause.match.offer.name for clause in found}) < 2 and not any(_takes_up(clause) for clause in found[1:]):
         # One tool, however many sentences: `frames` counts its calls.
         return [whole] if whole is not None else found
     return _together(found, reading)
@@ -42,7 +44,8 @@ def _together(found: list[Clause], reading: Reading) -> list[Clause]:
     joined: list[Clause] = []
     for clause in found:
         before = joined[-1] if joined else None
-        if before is not None and before.match.offer.name == clause.match.offer.name:
+        same = before is not None and before.match.offer.name == clause.match.offer.name
+        if before is not None and same and not _takes_up(clause):
             tokens = [
                 t
                 for t in reading.tokens
@@ -53,6 +56,15 @@ def _together(found: list[Clause], reading: Reading) -> list[Clause]:
         else:
             joined.append(clause)
     return joined
+
+
+def _takes_up(clause: Clause) -> bool:
+    """Whether a clause leaves an argument to an earlier result, in so many words: "double the result"."""
+    words = [token.lower for token in clause.reading.tokens]
+    said = any(
+        word in RESULTS and before in ("the", "this", "that", "its") for before, word in itertools.pairwise(words)
+    )
+    return said and bool(clause.match.filled.missing)
 
 
 def _clause(offers: list[Offer], reading: Reading) -> Clause | None:
@@ -96,7 +108,8 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
             continue
         rest = _split(offers, right)
         nearest = rest[0].match if rest else other.match
-        if one.match.offer.name == nearest.offer.name and (one.match.filled.missing or nearest.filled.missing):
+        again = one.match.offer.name == nearest.offer.name and not (rest and _takes_up(rest[0]))
+        if again and (one.match.filled.missing or nearest.filled.missing):
             continue
         return [one, *(rest or [other])]
     whole = _clause(offers, reading)

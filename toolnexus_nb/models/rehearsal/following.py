@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -34,26 +35,32 @@ def steps_for(
 
 def _from_before(conversation: Conversation, steps: list[Step], reading: Reading) -> list[Step]:
     """ "Now add 10 to it": what is open in a single step is taken from the last result of an earlier question."""
-    last = next(
-        (
-            call
-            for turn in reversed(conversation.earlier)
-            for call in reversed(turn.calls)
-            if call.result and not call.failed
-        ),
-        None,
-    )
-    if last is None or len(steps) != 1 or not steps[0].missing or steps[0].match is None:
+    made = [call for turn in conversation.earlier for call in turn.calls if call.result and not call.failed]
+    if not made or len(steps) != 1 or not steps[0].missing or steps[0].match is None:
         return steps
+    last = made[-1]
     step = chained(steps[0].match, reading, steps)
     if step is None:
-        return steps
+        return [_carried_on(steps[0], made)] if _goes_on(conversation.turn.prompt) else steps
     kinds = {parameter.name: parameter for parameter in step.offer.parameters}
     values = {
         name: value_from(last, kinds[name]) if isinstance(value, Earlier) else value
         for name, value in step.arguments.items()
     }
     return steps if None in values.values() else [replace(step, arguments=values)]
+
+
+def _goes_on(prompt: str) -> bool:
+    """Whether a prompt goes on with the last one: "and the air quality?", "what about there?"."""
+    return bool(re.match(r"\W*(and|also|now|then|what about|how about|same)\b", prompt, re.IGNORECASE))
+
+
+def _carried_on(step: Step, made: list[Call]) -> Step:
+    """What is missing as it was said for the calls before: the city that the weather was asked for."""
+    before = {name: value for call in made for name, value in call.arguments.items()}
+    kept = {p.name: before[p.name] for p in step.missing if p.name in before}
+    rest = tuple(p for p in step.missing if p.name not in kept)
+    return replace(step, arguments=step.offer.ordered({**step.arguments, **kept}), missing=rest)
 
 
 def is_request(prompt: str) -> bool:

@@ -60,7 +60,7 @@ VERBS = frozenset(
 
 # Verbs of tools that change something out there: such a tool is called when its work is said, and as a verb.
 ACTS = frozenset(
-    """add approve book buy cancel clear complete create delete drop enter insert install kick lend lock mark move order
+    """approve book buy cancel clear complete create delete drop enter insert install kick lend lock mark move order
     pause pay place play post publish purchase put remove rename reserve reset return run schedule sell send set share
     ship start stop submit transfer turn update upload write""".split()
 )
@@ -291,6 +291,8 @@ POINTING = frozenset(
     "it that this result results answer them sum product total difference quotient outcome output value".split()
 )
 
+RESULTS = POINTING - {"it", "that", "this", "them"}
+
 # What comes right before a value, and the parameters it usually feeds.
 PREPOSITIONS: dict[str, frozenset[str]] = {
     "from": frozenset("from origin source start departure begin since sender input initial old first base".split()),
@@ -298,16 +300,17 @@ PREPOSITIONS: dict[str, frozenset[str]] = {
         "to destination target end arrival until recipient receiver final output new second language".split()
     ),
     "into": frozenset("to target language destination output".split()),
-    "in": frozenset("in city location place country region state language area room unit year where currency".split()),
+    "matching": frozenset("pattern glob filter regex".split()),
+    "in": frozenset("in city timezone location place country region state language area room unit year where currency text".split()),
     "at": frozenset("at location place time start venue rate price address company school restaurant".split()),
     "on": frozenset("on date day platform topic subject device time".split()),
-    "by": frozenset("by author artist divisor creator director painter composer factor sort deadline".split()),
+    "by": frozenset("by author artist divisor creator director painter composer factor sort deadline new replacement".split()),
     "for": frozenset(
         "for query topic subject person customer user company city item name duration stock species".split()
     ),
     "of": frozenset("of".split()),
     "about": frozenset("about topic query subject message keyword".split()),
-    "with": frozenset("with attendee participant person ingredient include guest".split()),
+    "with": frozenset("with attendee participant person ingredient include guest new replacement".split()),
     "near": frozenset("near location place city address".split()),
     "between": frozenset("start first from origin source a".split()),
     "and (between)": frozenset("end second to destination target b".split()),

@@ -54,11 +54,15 @@ _FIXED = re.compile(
     r"|(?P<email>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<quote>\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’(?!\w)|(?<![\w'])'[^'\n]+(?:'(?=\w)[^'\n]*)*'(?!\w))"
     r"|(?P<list>\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{\s*[\"'][^{}]*\}|\(\s*-?[\d.]+\s*(?:,\s*-?[\d.]+\s*)+\))"
+    r"|(?P<zone>\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Z][\w+/-]+)"
+    r"|(?P<glob>(?<![\w*])[\w./-]*\*\*?(?:/\*)*\.\w+\b)"
     r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.~+-]+(?:/[\w.~+-]*)*|\b[A-Za-z]:[\\/][\w\\/.-]+|\b[\w-]+(?:/[\w.-]+)+\.\w{1,5}\b|\b[A-Za-z][\w-]{2,}/[A-Za-z][\w.-]{2,}\b|\b[\w-]+\.(?:txt|csv|json|md|py|log|pdf|docx?|xlsx?|png|jpe?g|html?|ya?ml|xml|ipynb|toml|ini|sh|js|zip|mp3|mp4|db|sqlite|parquet)\b)"
     r"|(?P<id>#\d+\b|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Z][A-Z0-9]*(?:-[A-Za-z0-9]+)+\b|"
     r"\b[A-Z]{1,4}\d{2,}\w*\b|\b[a-z]{1,3}\d{3,}\b|\b\d+x\d+\b|\b\d{2,4}/[A-Z]+\d+\b|\b[A-Za-z]+_\w+\b|"
     r"\b\d{3,}-\d{3,}(?:-\d{2,})*\b|\+\d[\d ()-]{6,}\d)"
 )
+_KINDS = {"zone": "name", "glob": "quote"}
+"""Asia/Tokyo is a name, *.csv is meant as it is written."""
 _NUMBER = re.compile(
     r"(?P<currency>[$€£¥₹])?\s?(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)"
     r"(?:\s?(?P<percent>%)|(?P<ordinal>st|nd|rd|th)\b|(?P<unit>°?[A-Za-z]{1,4}(?:/[a-z]+\^?2?)?(?![\w]))|(?P<degree>°))?"
@@ -112,6 +116,8 @@ class Reading:
         words = {part for token in self.tokens if token.kind in ("word", "name") for part in _parts(token)}
         for token in self.of("path"):  # "what is in /var/log" speaks of a folder, "read a.txt" of a file
             words.add(stem("file") if re.search(r"\.\w{1,5}$", token.text) else stem("directory"))
+        if any("/" in token.text for token in self.of("name")):
+            words.add(stem("timezone"))
         return frozenset(words)
 
     @cached_property
@@ -174,7 +180,7 @@ def read(text: str, today: date) -> Reading:
             value = _literal(whole)
         elif kind == "id":
             value = whole.removeprefix("#")
-        found.append(Token(whole, match.start(), match.end(), kind, value))
+        found.append(Token(whole, match.start(), match.end(), _KINDS.get(kind, kind), value))
     spans = [(token.start, token.end) for token in found]
 
     def free(start: int, end: int) -> bool:

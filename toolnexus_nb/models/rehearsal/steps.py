@@ -84,15 +84,17 @@ def spread(found: Match, reading: Reading) -> list[Step]:
 
 def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> list[Step]:
     """ "The weather in the capital of France": an argument that is another tool's answer, spoken inside the clause."""
-    for inner in rank([offer for offer in offers if could_fit(offer, reading)], reading):
-        if inner.score < THRESHOLD or inner.offer.name == outer.offer.name or inner.filled.missing:
+    chosen = outer
+    for other in rank([offer for offer in offers if could_fit(offer, reading)], reading):
+        if other.score < THRESHOLD or other.offer.name == chosen.offer.name:
             continue
-        parameter = _takes(outer, inner, reading)
-        if parameter is not None:
-            arguments = outer.offer.ordered({**outer.filled.arguments, parameter.name: Earlier(at)})
-            missing = tuple(p for p in outer.filled.missing if p is not parameter)
-            first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
-            return [first, Step(outer.offer, arguments, missing, outer)]
+        for outer, inner in ((chosen, other), (other, chosen)):
+            parameter = _takes(outer, inner, reading) if not inner.filled.missing else None
+            if parameter is not None:
+                arguments = outer.offer.ordered({**outer.filled.arguments, parameter.name: Earlier(at)})
+                missing = tuple(p for p in outer.filled.missing if p is not parameter)
+                first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
+                return [first, Step(outer.offer, arguments, missing, outer)]
     return []
 
 

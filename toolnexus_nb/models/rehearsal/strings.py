@@ -123,6 +123,8 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
         return IMPOSSIBLE if role in ("place", "country", "person") else -1.0
     if role in ("place", "country") and lower in LANGUAGES:
         return -0.5  # "Chinese food" is no place
+    if "/" in lower:
+        return 2.0 if {"timezone", "zone", "tz"} & set(parameter.words) else -1.0  # Asia/Tokyo
     known = lower in PLACES or lower.split(" ")[0] in PLACES
     if role == "country":
         return 2.2 if _place_in(token.text, COUNTRIES) else (-0.5 if known else 0.6)
