@@ -99,6 +99,11 @@ class Message(WireModel):
         """What the model thought, under whichever key the provider says it, "" if it says nothing (C01, C02)."""
         return self.reasoning_content or self.reasoning or details_text(self.reasoning_details)
 
+    def __str__(self) -> str:
+        """One line for a person: who says what, and which calls it asks for."""
+        wants = f"calls {', '.join(map(str, self.tool_calls))}" if self.tool_calls else ""
+        return f"{self.role or 'nobody'}: {'; '.join(part for part in (self.get_content_as_string(), wants) if part)}"
+
     def for_request(self) -> dict[str, Any]:
         """The message as strict servers take it back (I03, I04, I10): no empty lists, no nulls but the content's.
 

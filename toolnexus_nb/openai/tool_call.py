@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from .arguments import parse_arguments, write_arguments
-from .json_text import clean_text
+from .json_text import clean_text, dump_json
 from .wire_model import WireModel, as_mapping
 
 
@@ -97,6 +97,12 @@ class ToolCall(WireModel):
             "this is a custom tool call with free text, which can't be run", str(custom.get("input", ""))
         )
         return call
+
+    def __str__(self) -> str:
+        """The call as one would write it: `add(a=1, b=2)`; arguments that could not be read are shown as received."""
+        if self.arguments_error:
+            return f"{self.name}({self.arguments_text})"
+        return f"{self.name}({', '.join(f'{key}={dump_json(value)}' for key, value in self.arguments.items())})"
 
     @classmethod
     def from_any(cls, value: Any) -> ToolCall:

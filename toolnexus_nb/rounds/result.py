@@ -29,6 +29,11 @@ class CallRecord:
     state: CallState
     round: int = 1
 
+    def __str__(self) -> str:
+        """The call, what became of it if it was not simply done, and its output."""
+        state = "" if self.state == "done" else f" {self.state}:"
+        return f"{self.call} →{state} {self.result.output}"
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
