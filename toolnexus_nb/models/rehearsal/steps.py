@@ -12,6 +12,7 @@ from .frames import MOST_CALLS, several
 from .lexicon import POINTING
 from .offers import Offer, Parameter
 from .reading import Reading
+from .spelling import mended
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Step:
 def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
     """The calls a prompt asks for, in its order; empty when no tool fits."""
     steps: list[Step] = []
+    reading = mended(reading, offers)
     if not any(parameter.kind in ("array", "object") for offer in offers for parameter in offer.parameters):
         reading = reading.without_lists()
     for clause in clauses(offers, reading):
