@@ -28,6 +28,8 @@ def refresh(path: Path) -> None:
     notebook.metadata["language_info"] = {"name": "python"}
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "solution" in cell.metadata.get("tags", []):
+            cell.outputs = []  # a solution gives itself away by what it shows
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 

@@ -3,8 +3,8 @@
     from toolnexus_nb.checks import expect_calls
     expect_calls([("get_weather", {"city": "Oslo"}), ("add", {"a": 17, "b": 25})], text="42", hints=["Ask for both."])
 
-A check that fails raises `CheckFailed` (an AssertionError, so nbmake and pytest see it) and shows the next hint each
-time it fails again. A check that passes says so in one line.
+A check that fails raises `CheckFailed` (an AssertionError, so nbmake and pytest see it). Each time it fails in the same
+way it shows one hint more. A check that passes says so in one line.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from .openai.types import ToolCall
     from .rounds.result import RunResult
 
-__all__ = ["CheckFailed", "Passed", "expect_calls"]
+__all__ = ["CheckFailed", "Passed", "expect", "expect_calls", "expect_no_findings"]
 
 ExpectedCall = str | tuple[str, Mapping[str, Any]]
 
-_failures: dict[str, int] = {}
-"""How often each check has failed in this kernel: decides how many hints are shown."""
+_failures: dict[tuple[str, ...], int] = {}
+"""How often each check has failed in the same way in this kernel: decides how many hints are shown."""
 
 
 class CheckFailed(AssertionError):
@@ -57,7 +57,6 @@ def expect_calls(
     rounds: int | None = None,
     max_tokens: int | None = None,
     hints: Sequence[str] = (),
-    name: str = "",
 ) -> Passed:
     """Check the calls of a run, the last one of this notebook unless `result` is given.
 
@@ -67,7 +66,7 @@ def expect_calls(
     `others`: whether calls beside the expected ones are fine. `counts`: how often each tool was called.
     `text`: what the answer contains (all of them), or a compiled pattern. `rounds`: exactly so many.
     `max_tokens`: at most so many.
-    `hints`: one more is shown each time the check fails. `name` tells two checks with the same expectations apart.
+    `hints`: one more is shown each time the check fails in the same way.
 
     Raises CheckFailed with everything that differs; ValueError for an expectation that makes no sense.
     """
@@ -79,16 +78,45 @@ def expect_calls(
     findings = _compare_calls(wanted, calls, in_order=order == "given", others=others or bool(counts))
     findings += _compare_counts(counts or {}, calls)
     findings += _compare_answer(run, text, rounds, max_tokens)
-    key = name or repr((wanted, counts, text, rounds))
-    if findings:
-        seen = _failures[key] = _failures.get(key, 0) + 1
-        findings += [f"Hint {i}: {hint}" for i, hint in enumerate(hints[:seen], 1)]
-        if len(hints) > seen:
-            findings.append("(Run the check again for another hint.)")
-        raise CheckFailed("\n".join(findings))
-    _failures.pop(key, None)
+    _settle(findings, hints)
     done = ", ".join(_say_call(call) for call in calls) or "no tool was called"
     return Passed(f"{done}; {run.rounds} round{'s' * (run.rounds != 1)}")
+
+
+def expect(condition: object, otherwise: str, *, hints: Sequence[str] = ()) -> Passed:
+    """Check a condition of the learner's own; `otherwise` says what is the case if it does not hold.
+
+    Raises CheckFailed with that sentence and the hints earned so far.
+    """
+    _settle([] if condition else [otherwise], hints)
+    return Passed("right")
+
+
+def expect_no_findings(tool: str, *, hints: Sequence[str] = ()) -> Passed:
+    """Check that `lint` finds nothing in a registered tool.
+
+    Raises CheckFailed with the findings, or if no tool of that name is registered.
+    """
+    from .notebook.session import session
+    from .tools.linting import lint
+
+    found = session().toolkit.get(tool)
+    if found is None:
+        raise CheckFailed(f"There is no tool {tool} yet. Define it in a cell that starts with %%toolnexus.")
+    _settle([str(finding) for finding in lint(found)], hints)
+    return Passed(f"nothing to mend in {tool}")
+
+
+def _settle(findings: list[str], hints: Sequence[str]) -> None:
+    """Raise CheckFailed if there are findings, with one hint more each time these very findings come again."""
+    if not findings:
+        return
+    key = (*findings, *hints)
+    seen = _failures[key] = _failures.get(key, 0) + 1
+    told = [f"Hint {i}: {hint}" for i, hint in enumerate(hints[:seen], 1)]
+    if len(hints) > seen:
+        told.append("(Run the check again for another hint.)")
+    raise CheckFailed("\n".join([*findings, *told]))
 
 
 def _last_run() -> RunResult:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import toolnexus_nb as tn
 from toolnexus_nb import checks
-from toolnexus_nb.checks import CheckFailed, expect_calls
+from toolnexus_nb.checks import CheckFailed, expect, expect_calls, expect_no_findings
 
 
 @tn.tool
@@ -86,11 +87,37 @@ def test_each_failure_earns_one_more_hint(run) -> None:
     assert second == third
 
 
-def test_passing_forgets_the_failures(run) -> None:
-    with pytest.raises(CheckFailed):
-        expect_calls(["multiply"], run, hints=["first"], name="exercise")
-    expect_calls(["add"], run, others=True, name="exercise")
-    assert not checks._failures
+def test_another_mistake_begins_with_the_first_hint(run) -> None:
+    def told(tool: str) -> str:
+        with pytest.raises(CheckFailed) as failed:
+            expect_calls([tool], run, hints=["first", "second"])
+        return str(failed.value)
+
+    told("multiply"), told("multiply")
+    assert "second" not in told("divide")
+
+
+def test_a_condition_of_ones_own(run) -> None:
+    assert str(expect(run.rounds == 2, "it took more")) == "✓ right"
+    with pytest.raises(CheckFailed, match="it took 2 rounds\nHint 1: ask for less"):
+        expect(run.rounds == 1, "it took 2 rounds", hints=["ask for less"])
+
+
+def test_a_tool_with_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tn.tool
+    def tip(bill: float, percent=10):
+        """Compute a tip.
+
+        Args:
+            bill: The amount.
+        """
+
+    session = SimpleNamespace(toolkit=tn.Toolkit([get_weather, tip]))
+    monkeypatch.setattr("toolnexus_nb.notebook.session.session", lambda: session)
+    with pytest.raises(CheckFailed, match="percent"):
+        expect_no_findings("tip")
+    with pytest.raises(CheckFailed, match="There is no tool tipp yet"):
+        expect_no_findings("tipp")
 
 
 @pytest.mark.parametrize("wrong", [{"expected": [3]}, {"expected": [("add", 3)]}, {"order": "reverse"}])
