@@ -179,7 +179,13 @@ class LabPage:
         self.page = page
         self.path = path
         self.problems: list[str] = []
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("pageerror", self._hear)
+
+    def _hear(self, error: Any) -> None:
+        """Keep errors of the page, but not those that JupyterLab makes all by itself."""
+        places = [line for line in str(error.stack).splitlines() if "://" in line or "blob:" in line]
+        if not places or not all("/static/lab/" in line for line in places):
+            self.problems.append(f"{error}\n{error.stack}")
 
     def cell(self, index: int) -> Any:
         return self.page.locator(".jp-Notebook .jp-Cell").nth(index)

@@ -19,7 +19,7 @@ def _cell_that_says(page, text: str) -> int:
     """The code cell with these words; JupyterLab draws cells below the window when it has time."""
     find = (
         "text => [...document.querySelectorAll('.jp-Notebook .jp-Cell')].findIndex("
-        "c => c.querySelector('.jp-CodeMirrorEditor') && c.classList.contains('jp-CodeCell')"
+        "c => c.querySelector('.cm-content') && c.classList.contains('jp-CodeCell')"
         " && c.querySelector('.jp-InputArea').textContent.includes(text))"
     )
     page.page.wait_for_function(f"text => ({find})(text) >= 0", arg=text, timeout=10_000)
@@ -30,7 +30,7 @@ def _cell_that_says(page, text: str) -> int:
 def test_notebook_01_is_seen_moving(lab, tmp_path: Path, dark: bool) -> None:
     copy = lab.server.notebooks / f"first-{'dark' if dark else 'light'}.ipynb"
     shutil.copy(NOTEBOOK, copy)
-    page = lab.open(path=copy, dark=dark, height=1400)
+    page = lab.open(path=copy, dark=dark, height=3000)  # older ones draw only what is in sight
     load, tools, ask = (_cell_that_says(page, text) for text in ("load_ext", "def get_weather", "17 plus 25"))
     page.run_and_wait(load)
     page.run_and_wait(tools)

@@ -92,7 +92,9 @@ def usage_html(result: RunResult, conversation: Any, schema_tokens: int) -> str:
         )
     top = head("tokens", esc(result.model), status=esc(duration(result.seconds)))
     cost = tag("p", esc(f"The tools' schemas cost {tokens(schema_tokens, True)} of each request."), cls="tnx-note")
-    return section("Tokens", top, table(("", "sent", "written", ""), rows), cost if schema_tokens else "")
+    return section(
+        "Tokens", top, table(("", "sent", "written", ""), rows, cls="tnx-numbers"), cost if schema_tokens else ""
+    )
 
 
 def usage_text(result: RunResult, conversation: Any, schema_tokens: int) -> str:
