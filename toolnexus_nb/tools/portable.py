@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-from .schema import JSONSchema, references
+from .schema import JSON_TYPES, JSONSchema, references
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class _Gemini:
     def node(self, node: Any, where: str, inside: tuple[str, ...]) -> JSONSchema:
         if not isinstance(node, dict):
             return {"type": "string"}
+        node = self._merged(node, where)
         if "$ref" in node:
             return self._reference(node, where, inside)
         node = self._rewritten(node, where)
@@ -94,11 +95,28 @@ class _Gemini:
             return {"type": "object", **beside}
         return {**self.node(self._definitions[name], where, (*inside, name)), **beside}
 
+    def _merged(self, node: JSONSchema, where: str) -> JSONSchema:
+        """`allOf` as one schema, where its parts say different things (pydantic 1 and zod write it around a $ref)."""
+        parts = node.get("allOf", ())
+        rest = {key: value for key, value in node.items() if key != "allOf"}
+        keys = [key for part in (*parts, rest) for key in part if key not in ("description", "title")]
+        if not parts or len(keys) > len(set(keys)) or (len(parts) > 1 and "$ref" in keys):
+            return node
+        self._say(where, "allOf merged", lossy=False)
+        return {key: value for part in (*parts, rest) for key, value in part.items()}
+
     def _rewritten(self, node: JSONSchema, where: str) -> JSONSchema:
         """const, oneOf, allOf, exclusive limits and lists of types in Gemini's words."""
         node = dict(node)
         if "const" in node:
             node["enum"] = [node.pop("const")]
+        said = {JSON_TYPES.get(type(one)) for one in node.get("enum", ())}
+        if "type" not in node and len(said) == 1 and (kind := said.pop()) not in (None, "null"):
+            node["type"] = kind
+        if node.get("type") == "integer":
+            for exclusive, plain, step in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
+                if type(node.get(exclusive)) is int:
+                    node.setdefault(plain, node.pop(exclusive) + step)
         if "oneOf" in node:
             node["anyOf"] = node.pop("oneOf")
             self._say(where, "oneOf sent as anyOf", lossy=False)

@@ -222,7 +222,7 @@ def _with_texts(schema: JSONSchema, cls: Any) -> JSONSchema:
     return schema
 
 
-_JSON_TYPES: dict[type, str] = {
+JSON_TYPES: dict[type, str] = {
     str: "string",
     bool: "boolean",
     int: "integer",
@@ -237,7 +237,7 @@ def typed_enum(values: Iterable[Any]) -> JSONSchema:
     """An enum whose type is said, too; values of several types become an `anyOf`, one branch for each type."""
     groups: dict[str, list[Any]] = {}
     for value in values:
-        groups.setdefault(_JSON_TYPES.get(type(value), "string"), []).append(value)
+        groups.setdefault(JSON_TYPES.get(type(value), "string"), []).append(value)
     branches = [{"type": kind} if kind == "null" else {"type": kind, "enum": group} for kind, group in groups.items()]
     return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
