@@ -170,3 +170,26 @@ def test_the_schema_comes_from_the_placeholders():
 def test_what_can_not_work_is_refused_when_the_tool_is_made(options, says):
     with pytest.raises(ValueError, match=says):
         tn.http_tool(name="f", **options)
+
+
+def test_a_step_in_the_path_is_no_argument(base: str) -> None:
+    tool = tn.http_tool(name="read", url=f"{base}/files/{{name}}")
+    result = tool.execute_sync({"name": ".."})
+    assert result.is_error
+    assert "name must not be ..: it would change the address" in result.output
+
+
+def test_the_address_may_need_the_environment_too(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tn.http_tool(name="find", url=f"{base}/find/{{word}}?key=${{FIND_KEY}}")
+    assert list(tool.input_schema["properties"]) == ["word"]
+    assert "FIND_KEY, which is not set" in tool.execute_sync({"word": "a"}).output
+    monkeypatch.setenv("FIND_KEY", "k-1\n")
+    assert json.loads(tool.execute_sync({"word": "a"}).output)["path"] == "/find/a?key=k-1"
+
+
+def test_a_key_that_no_header_can_carry_is_not_shown(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIND_KEY", "zebra\ncrossing")
+    result = tn.http_tool(name="find", url=base, headers={"X-Key": "${FIND_KEY}"}).execute_sync({})
+    assert result.is_error
+    assert "FIND_KEY" in result.output
+    assert "zebra" not in result.output + result.traceback

@@ -20,7 +20,7 @@ from .schema import JSONSchema
 BodyForm = Literal["json", "form", "raw"]
 ResultMode = Literal["text", "json", "status+text"]
 
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
@@ -45,7 +45,8 @@ def http_tool(
 ) -> Tool:
     """Make an endpoint a tool.
 
-    url          may hold `{placeholders}`: each is an argument, percent-encoded; a missing one is an error
+    url          may hold `{placeholders}`: each is an argument, percent-encoded; a missing one is an error; `${NAME}`
+                 as in headers
     input_schema of all arguments; None: one required string for every placeholder
     query        for methods with a body, the arguments that go into the query string; GET and HEAD send all others
     there
@@ -119,7 +120,11 @@ class _Request:
         missing = [one for one in self._placeholders if arguments.get(one) in (None, "")]
         if missing:
             raise RequestError(f"{', '.join(missing)} is missing: the address {self._url} needs it")
+        for one in self._placeholders:
+            if _text(arguments[one]).strip() in (".", ".."):  # a step in the path, which no encoding hides
+                raise RequestError(f"{one} must not be {_text(arguments[one])}: it would change the address")
         url = _PLACEHOLDER.sub(lambda found: quote(_text(arguments[found[1]]), safe=""), self._url)
+        url = self._expanded("the address", url)
         rest = {key: value for key, value in arguments.items() if key not in self._placeholders}
         in_query = (
             dict(rest)
@@ -128,7 +133,7 @@ class _Request:
         )
         if pairs := _pairs(in_query):
             url += ("&" if "?" in url else "?") + urlencode(pairs)
-        headers = {key: self._expanded(key, value) for key, value in self._headers.items()}
+        headers = {key: self._expanded(f"the header {key}", value) for key, value in self._headers.items()}
         request: dict[str, Any] = {"method": self._method, "url": url, "headers": headers}
         in_body = {key: value for key, value in rest.items() if key not in in_query}
         if in_body:
@@ -144,13 +149,18 @@ class _Request:
             return _text(values.get("body", "")).encode(), "text/plain; charset=utf-8"
         return json.dumps(values, ensure_ascii=False).encode(), "application/json"
 
-    def _expanded(self, header: str, value: str) -> str:
-        def read(found: re.Match[str]) -> str:
-            if found[1] not in os.environ:
-                raise RequestError(f"the header {header} needs the environment variable {found[1]}, which is not set")
-            return os.environ[found[1]]
+    def _expanded(self, what: str, text: str) -> str:
+        """The text with the environment's values. They are not named in errors: they may be keys."""
 
-        return _VARIABLE.sub(read, value)
+        def read(found: re.Match[str]) -> str:
+            value = os.environ.get(found[1])
+            if value is None:
+                raise RequestError(f"{what} needs the environment variable {found[1]}, which is not set")
+            if not value.strip().isprintable():
+                raise RequestError(f"the environment variable {found[1]} holds line breaks, which {what} can't carry")
+            return value.strip()
+
+        return _VARIABLE.sub(read, text)
 
 
 def _text(value: Any) -> str:
@@ -209,7 +219,10 @@ def _result(response: Any, data: bytes, whole: bool, mode: ResultMode) -> ToolRe
     if kind.startswith(("image/", "audio/")) and whole and response.is_success:
         part = ResultPart("image" if kind.startswith("image/") else "audio", kind, data)
         return ToolResult(f"{kind}, {len(data)} bytes", metadata=metadata, parts=[part], value=data)
-    text = data.decode(response.charset_encoding or "utf-8", "replace")
+    try:
+        text = data.decode(response.charset_encoding or "utf-8", "replace")
+    except LookupError:  # the server names an encoding nobody knows
+        text = data.decode("utf-8", "replace")
     if not whole:
         text += f"\n… (cut after {len(data)} bytes)"
     if not response.is_success:
