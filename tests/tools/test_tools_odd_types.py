@@ -290,3 +290,25 @@ def test_a_generator_exit_of_a_tool_is_an_answer() -> None:
         raise GeneratorExit("gone")
 
     assert tn.tool(leave).execute_sync({}).output == "RuntimeError: GeneratorExit: gone"
+
+
+def test_a_class_method_may_be_made_a_tool_on_either_side_of_the_decorator() -> None:
+    class Shop:
+        @classmethod
+        @tn.tool
+        def inner(cls, count: int) -> str:
+            return cls.__name__ * count
+
+        @tn.tool
+        @classmethod
+        def outer(cls, count: int) -> str:
+            return cls.__name__ * count
+
+    assert Shop.outer.execute_sync({"count": 2}).output == "ShopShop"
+    if sys.version_info < (3, 13):  # from there on classmethod does not ask what it wraps
+        assert Shop.inner.execute_sync({"count": 2}).output == "ShopShop"
+
+
+def test_a_schema_that_is_no_dict_is_refused_in_words() -> None:
+    with pytest.raises(TypeError, match="find: input_schema must be a dict, a JSON Schema, got str"):
+        tn.native_tool("find", "Find it.", '{"type": "object"}', lambda arguments: "")  # type: ignore[arg-type]

@@ -179,8 +179,9 @@ class Tool:
         if instance is None or self.function is None:
             return self
         bound = tool(self.function.__get__(instance, owner), **self._options)
-        if not isinstance(self._decorated, classmethod) and hasattr(instance, "__dict__"):
-            vars(instance)[self.__name__] = bound
+        own = getattr(instance, "__dict__", None)
+        if not isinstance(self._decorated, classmethod) and isinstance(own, dict):  # a class has none of its own
+            own[self.__name__] = bound
         return bound
 
     _decorated: Any = None
@@ -341,6 +342,8 @@ def native_tool(
     """
     if not callable(fn):
         raise TypeError(f"{name}: fn must be a function of the arguments, got {type(fn).__name__}")
+    if input_schema is not None and not isinstance(input_schema, Mapping):
+        raise TypeError(f"{name}: input_schema must be a dict, a JSON Schema, got {type(input_schema).__name__}")
     if input_schema is not None and input_schema.get("type", "object") != "object":
         raise ValueError(
             f'{name}: input_schema must describe an object ("type": "object"), got {input_schema.get("type")!r}'
