@@ -77,6 +77,14 @@ def has_front_end() -> bool:
     )
 
 
+def page_is_heard() -> bool:
+    """Whether what a page says can arrive while a cell runs: not before ipykernel 7 (Colab), and not in Pyodide."""
+    if sys.platform == "emscripten":
+        return False
+    ipykernel = sys.modules.get("ipykernel")
+    return ipykernel is None or tuple(ipykernel.version_info)[0] >= 7
+
+
 def in_voila() -> bool:
     """Whether this kernel serves a Voila page: it runs all cells first, and the page is used afterwards."""
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila")

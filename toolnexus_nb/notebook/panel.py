@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..openai.handler import EventHandler
 from ..rounds import events as ev
 from ..tools.background import HAS_THREADS, background_loop, on_background_loop
-from .display import Display, closed, has_front_end, in_terminal, open_until_next_cell, shell
+from .display import Display, closed, has_front_end, in_terminal, open_until_next_cell, page_is_heard, shell
 from .panel_ops import Painter
 from .run_markup import run_frame, run_html
 from .run_state import CallState, RunState
@@ -385,8 +385,8 @@ class EventPanel(EventHandler):
             return TextSurface(self.state)
         if type(getattr(shell(), "display_pub", None)).__name__ == "CapturingDisplayPublisher":
             return AtTheEnd(self.state, self._display)
-        if self._show == "html" or not has_front_end() or on_background_loop():
-            # asked from there, the cell blocks its thread, and "ready" could not arrive before its end
+        if self._show == "html" or not has_front_end() or not page_is_heard() or on_background_loop():
+            # asked from the background loop, the cell blocks its thread: "ready" could not arrive before its end
             return HtmlSurface(self.state, self._display)
         return WidgetSurface(self.state, self._display, self._decided, self._lock)
 

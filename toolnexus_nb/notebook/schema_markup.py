@@ -38,7 +38,7 @@ def tool_table(schema: Mapping[str, Any]) -> str:
     """Parameters of a tool: name, type in words, whether it must be given, what the model reads about it."""
     rows = [
         (
-            tag("code", esc(row.path).replace(".", ".<wbr>")),
+            tag("code", _breakable(row.path)),
             esc(row.words),
             _required_words(row.required, row.schema),
             esc(row.description) if row.description else hint("no description"),
@@ -48,6 +48,11 @@ def tool_table(schema: Mapping[str, Any]) -> str:
     if not rows:
         return tag("p", hint("takes no arguments"), cls="tnx-pad")
     return table(("parameter", "type", "required", "what the model reads"), rows, cls="tnx-params tnx-ptable")
+
+
+def _breakable(path: str) -> str:
+    """A long name may go on in the next line after a dot or an underscore."""
+    return esc(path).replace(".", ".<wbr>").replace("_", "_<wbr>")
 
 
 def _required_words(required: bool, schema: Mapping[str, Any]) -> str:
