@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from .conversation import Call, as_json
+from . import phrasing
+from .conversation import Call
 from .offers import Offer, Parameter
 from .steps import Step
 
@@ -19,7 +19,6 @@ _THANKS = re.compile(r"^\W*(thanks|thank you|cheers|great|perfect|bye|goodbye)\b
 _WHO_ARE_YOU = re.compile(
     r"\b(what (can|could|do) you do|who are you|what are you|how can you help|what tools)\b", re.IGNORECASE
 )
-_LONG = 600
 
 
 def nothing_fits(prompt: str, offers: Sequence[Offer]) -> str:
@@ -57,63 +56,10 @@ def _wanted(parameter: Parameter) -> str:
     return f"{text} ({described})" if described and described.lower() != words else text
 
 
-def _shown(call: Call) -> str:
-    """A call as a person writes it: add(17, 25)."""
-    values = ", ".join(_value(value) for value in call.arguments.values())
-    return f"{call.name}({values})"
-
-
-def _value(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 40 else text[:37] + "…" + text[-1]
-
-
-def _told(call: Call) -> str:
-    """One result in words."""
-    text = (call.result or "").strip()
-    if not text or text in ("null", "None", "(no output)"):
-        return f"{call.name} was called and gave nothing back."
-    if call.failed:
-        return f"{_shown(call)} failed: {_clipped(_one_line(text))}"
-    value = as_json(text)
-    if isinstance(value, dict):
-        inside = "; ".join(f"{key}: {_plain(inner)}" for key, inner in list(value.items())[:12])
-        return f"{_shown(call)}: {_clipped(inside)}"
-    if isinstance(value, list):
-        items = ", ".join(_plain(item) for item in value[:12])
-        more = f" and {len(value) - 12} more" if len(value) > 12 else ""
-        return f"{_shown(call)} gives {len(value)} item{'' if len(value) == 1 else 's'}: {_clipped(items)}{more}"
-    if isinstance(value, bool):
-        return f"{_shown(call)} says {'yes (true)' if value else 'no (false)'}."
-    if isinstance(value, int | float):
-        whole = isinstance(value, float) and value.is_integer() and "e" not in text.lower()
-        return f"{_shown(call)} is {int(value) if whole else text}."
-    if isinstance(value, str):
-        text = value
-    if "\n" in text:
-        return f"{_shown(call)} gives:\n\n{_clipped(text)}"
-    return f"{_shown(call)}: {_clipped(text)}"
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_plain(inner) for inner in value) + "]"
-    return str(value)
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONG else text[:_LONG].rstrip() + " …"
-
-
-def answer(calls: Sequence[Call], open_steps: Sequence[Step]) -> str:
+def answer(calls: Sequence[Call], open_steps: Sequence[Step], offers: Sequence[Offer] = ()) -> str:
     """The answer that holds every result, then what is still open."""
-    told = [_told(call) for call in calls]
+    by_name = {offer.name: offer for offer in offers}
+    told = [phrasing.told(call, by_name.get(call.name) or by_name.get(call.name.rpartition(".")[2])) for call in calls]
     if not told:
         return ""
     text = _joined(told)

@@ -301,10 +301,14 @@ PREPOSITIONS: dict[str, frozenset[str]] = {
     ),
     "into": frozenset("to target language destination output".split()),
     "matching": frozenset("pattern glob filter regex".split()),
-    "in": frozenset("in city timezone location place country region state language area room unit year where currency text".split()),
+    "in": frozenset(
+        "in city timezone location place country region state language area room unit year where currency text".split()
+    ),
     "at": frozenset("at location place time start venue rate price address company school restaurant".split()),
     "on": frozenset("on date day platform topic subject device time".split()),
-    "by": frozenset("by author artist divisor creator director painter composer factor sort deadline new replacement".split()),
+    "by": frozenset(
+        "by author artist divisor creator director painter composer factor sort deadline new replacement".split()
+    ),
     "for": frozenset(
         "for query topic subject person customer user company city item name duration stock species".split()
     ),

@@ -193,7 +193,7 @@ def _closing(conversation: Conversation, progress: list[_Progress], offers: list
             else set()
         )
         told = [call for call in made if id(call) not in mended | astray] or made
-        return answering.answer(told, open_steps)
+        return answering.answer(told, open_steps, offers)
     if open_steps:
         return answering.ask_back(open_steps)
     return answering.nothing_fits(conversation.turn.prompt, offers)

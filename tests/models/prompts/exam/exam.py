@@ -1,4 +1,4 @@
-"""Read, run and mark the exam. `python exam.py` prints the scores, `--even` also what went wrong in even conversations."""
+"""Read, run and mark the exam. `python exam.py` prints the scores, `--even` what went wrong in even conversations."""
 
 from __future__ import annotations
 
