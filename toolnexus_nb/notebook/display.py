@@ -82,7 +82,7 @@ def page_is_heard() -> bool:
     if sys.platform == "emscripten":
         return False
     ipykernel = sys.modules.get("ipykernel")
-    return ipykernel is None or tuple(ipykernel.version_info)[0] >= 7
+    return ipykernel is None or ipykernel.version_info[0] >= 7
 
 
 def in_voila() -> bool:
