@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from .accumulate import with_delta
 from .errors import APIError, StreamError, api_error, body_says_error, error_class
 from .half_letters import HalfLetters
-from .json_text import load_json
+from .json_text import clean_text, load_json
 from .sse import SSEEvent, SSEReader
 from .types import ChatCompletionChunk
 
+Piece = bytes | bytearray | memoryview | str
 _DONE = b"[DONE]"
 _UNREADABLE = "unreadable_event"
 _QUOTED = 300  # bytes of an unreadable event that its error shows
@@ -31,9 +32,9 @@ class ChunkDecoder:
         self._has_choices = False
         self._first = b""  # the first event, for saying what this is if it turns out to be no answer
 
-    def feed(self, item: bytes) -> Iterator[ChatCompletionChunk]:
+    def feed(self, item: Piece) -> Iterator[ChatCompletionChunk]:
         """Take the next bytes. Raises APIError for an error event, StreamError for one that can't be read (D20)."""
-        return self._chunks(self._reader.feed(item))
+        return self._chunks(self._reader.feed(item if type(item) is bytes else _as_bytes(item)))
 
     def finish(self) -> Iterator[ChatCompletionChunk]:
         """Take the end of the bytes; half an event there is an answer cut off, not an unreadable one (D14)."""
@@ -126,10 +127,20 @@ class ChunkDecoder:
                 chunk.choices[position] = with_delta(choice)
 
 
+def in_pieces(body: Any) -> Any:
+    """The pieces of a body: itself if it comes in pieces already, else one piece."""
+    return [body] if isinstance(body, bytes | bytearray | memoryview | str) else body
+
+
+def _as_bytes(piece: Piece) -> bytes:
+    return clean_text(piece).encode() if isinstance(piece, str) else bytes(memoryview(piece))
+
+
 def no_answer(body: bytes) -> APIError:
     """The error for a 200 that holds no chat completion (B03), such as a page or the reply of another API."""
     text = body.decode("utf-8", "replace")
-    return APIError(f"the reply has no choices: {_quoted(body)}", status=200, body=text, raw_body=text)
+    said = f"the reply has no choices: {_quoted(body)}" if body.strip() else "the reply is empty"
+    return APIError(said, status=200, body=text, raw_body=text)
 
 
 def _quoted(data: bytes) -> str:

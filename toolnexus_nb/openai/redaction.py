@@ -13,6 +13,7 @@ _KEY_SHAPES = re.compile(
     \b(?:sk|gsk|csk|xai|pplx|nvapi|rk)[-_](?=[\w*.…-]*[\d*…])[\w*.…-]{6,}  # also masked: sk-ab**yz
     | \b(?:hf|ghp|gho|r8|tgp_v1|fw)_[A-Za-z0-9]{16,}
     | \bAIza[\w-]{16,}
+    | \beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*  # a JSON web token
     """
 )
 _KEY_PREFIX = re.compile(r"^(?:sk|gsk|csk|xai|pplx|nvapi|rk|hf|ghp)[-_](?:[a-z]+\d*-){0,2}")
@@ -20,7 +21,7 @@ _KEY_PLACES = re.compile(
     r"""(?xi)
     ( [?&](?:key|api[-_]?key|token|access[-_]token|code|sig|signature)=                         # in an address
     | \bBearer\s+(?=\S*[\d*]|\S{20})
-    | \b(?:x-api-key|api[-_]key|authorization)["']?\s*[:=]\s*["']?(?:Bearer\s+)?(?=[^\s"']*[\d*])
+    | \b(?:x-api-key|api[-_]?key|authorization|password|secret)["']?\s*[:=]\s*["']?(?:Bearer\s+)?(?=[^\s"']*[\d*])
     )
     [^\s"'&\#,;)}\]<>\\]{4,}
     """
@@ -29,7 +30,7 @@ _PASSWORD_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
 _KEY_NAMES = frozenset({"api_key", "api-key", "apikey", "x-api-key", "authorization", "access_token", "password"})
 
 
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
+def redact(text: str, secrets: Iterable[str | None] = ()) -> str:
     """Blank every key in `text`: the given secrets, any piece of six characters of them, and whatever looks like a key.
 
     Keys are blanked whole, never half masked. A secret of fewer than eight characters ("ollama", "none") is a
@@ -38,7 +39,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     text = _KEY_PLACES.sub(rf"\1{_HIDDEN}", _KEY_SHAPES.sub(_HIDDEN, text))
     text = _PASSWORD_IN_ADDRESS.sub(rf"\1{_HIDDEN}@", text)
     for secret in secrets:
-        if len(secret) >= 8:
+        if secret and len(secret) >= 8:
             own = _KEY_PREFIX.sub("", secret)  # every key of a provider begins with its prefix, which is no secret
             text = _without_pieces(text.replace(secret, _HIDDEN), own if len(own) >= 8 else secret)
     return text
@@ -61,7 +62,7 @@ def _without_pieces(text: str, secret: str) -> str:
     return "".join([*kept, text[start:]])
 
 
-def redact_value(value: Any, secrets: Iterable[str] = ()) -> Any:
+def redact_value(value: Any, secrets: Iterable[str | None] = ()) -> Any:
     """`redact` for every text inside a JSON value, and any text under a name such as `api_key`; the rest stays."""
     secrets = tuple(secrets)
     if isinstance(value, str):

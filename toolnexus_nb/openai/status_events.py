@@ -13,7 +13,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from inspect import isawaitable
 from typing import Any, Protocol, overload, runtime_checkable
 
-from .decode import ChunkDecoder
+from .decode import ChunkDecoder, in_pieces
 from .handler import NoOpToolHandler
 from .json_text import dump_json
 from .sse import SSEEvent
@@ -24,7 +24,7 @@ EVENT_TOOL_START = "tool_start"
 EVENT_TOOL_END = "tool_end"
 
 _EVENT_TYPE = re.compile(r"[A-Za-z0-9_.-]+")
-_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\x85\u2028\u2029"}
 
 
 class ToolStatusEvent(WireModel):
@@ -114,9 +114,9 @@ class SSEToolHandler(NoOpToolHandler):
         event = ToolStatusEvent(tool_call_id=tool_call_id, tool_name=tool_name, status="complete", result=result)
         return self._send(EVENT_TOOL_END, event)
 
-    def on_tool_error(self, tool_call_id: str, tool_name: str, error: str) -> Any:
+    def on_tool_error(self, tool_call_id: str, tool_name: str, error: str | BaseException) -> Any:
         """Write `tool_end` with status error."""
-        event = ToolStatusEvent(tool_call_id=tool_call_id, tool_name=tool_name, status="error", error=error)
+        event = ToolStatusEvent(tool_call_id=tool_call_id, tool_name=tool_name, status="error", error=str(error))
         return self._send(EVENT_TOOL_END, event)
 
     def _send(self, event_type: str, event: ToolStatusEvent) -> Any:
@@ -148,7 +148,7 @@ def parse_tool_events(byte_chunks: Any) -> Any:
     Plain iterables give an iterator, async ones an async iterator. Ends at `[DONE]` or with the bytes; other comments
     are skipped. Raises APIError and StreamError as ChatStream.
     """
-    decoder = ToolEventDecoder()
+    decoder, byte_chunks = ToolEventDecoder(), in_pieces(byte_chunks)
     return (
         _parse_async(byte_chunks, decoder) if isinstance(byte_chunks, AsyncIterable) else _parse(byte_chunks, decoder)
     )

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, Protocol, Self, TypeVar
 
 from .accumulate import CompletionAccumulator
-from .decode import ChunkDecoder, no_answer
+from .decode import ChunkDecoder, in_pieces, no_answer
 from .errors import APIError, StreamError, api_error
 from .json_text import clean_text
 from .types import ChatCompletionChunk, ChatCompletionResponse, Message, Usage, as_mapping
@@ -83,13 +83,13 @@ class ChatStream:
 
     @classmethod
     def from_bytes(cls, byte_chunks: Iterable[bytes] | AsyncIterable[bytes], **options: Any) -> Self:
-        """Read the body of a reply as it arrives.
+        """Read the body of a reply as it arrives, or whole.
 
         Options: `tool_names` (the declared tools, see StreamingToolCallAccumulator), `endpoint` and `secrets` (for
         error messages), `aclose` (called once at the end), `block` (how plain `for` waits for an async source:
         takes a function that makes an awaitable).
         """
-        return cls(byte_chunks, ChunkDecoder(), **options)
+        return cls(in_pieces(byte_chunks), ChunkDecoder(), **options)
 
     @classmethod
     def from_iterable(cls, chunks: Iterable[Any] | AsyncIterable[Any], **options: Any) -> Self:

@@ -72,10 +72,10 @@ def _counter(method: Method) -> _Words | _Bytes:
     raise ValueError(f'the method is "words" or "bytes", not {method!r}')
 
 
-def estimate_tokens(text: str, method: Method = "words") -> int:
-    """Estimate the tokens of a text. Raises ValueError for an unknown method."""
+def estimate_tokens(text: str | None, method: Method = "words") -> int:
+    """Estimate the tokens of a text; None has none. Raises ValueError for an unknown method."""
     counter = _counter(method)
-    counter.add(text)
+    counter.add(text or "")
     return counter.count
 
 
@@ -126,8 +126,8 @@ class TokenCounter:
         self._completion += self._estimate(text)
 
     def add_completion_tokens_from_message(self, message: Any) -> None:
-        """Count a message that came: content, thoughts, refusal, calls."""
-        message = Message.from_any(message)
+        """Count a message that came: content, thoughts, refusal, calls. None counts nothing."""
+        message = Message.from_any(message or {})
         said = self._estimate(message.reasoning_text) + self._estimate(message.refusal or "")
         self._completion += said + self._of_message(message)
 

@@ -106,8 +106,14 @@ class ToolCall(WireModel):
 
     @classmethod
     def from_any(cls, value: Any) -> ToolCall:
-        """Make one of a dict, one of these, or an object of the openai package."""
-        return value if isinstance(value, cls) else cls.read(as_mapping(value))
+        """Make one of a dict (also a flat one with `name` and `arguments`), one of these, or an object of openai's."""
+        if isinstance(value, cls):
+            return value
+        given = as_mapping(value)
+        if "name" in given and not given.get("function"):
+            own = {key: given[key] for key in ("name", "arguments") if key in given}
+            given = {**{key: item for key, item in given.items() if key not in own}, "function": own}
+        return cls.read(given)
 
     @property
     def name(self) -> str:
