@@ -121,13 +121,13 @@ class _Gemini:
             node["anyOf"] = node.pop("oneOf")
             self._say(where, "oneOf sent as anyOf", lossy=False)
         if isinstance(kinds := node.get("type"), list):
-            plain = [kind for kind in kinds if kind != "null"]
-            node["type"] = plain[0] if plain else "string"
-            if len(plain) > 1:
+            named = [kind for kind in kinds if kind != "null"]
+            node["type"] = named[0] if named else "string"
+            if len(named) > 1:
                 rest = {key: value for key, value in node.items() if key not in ("type", "description")}
                 node = {
                     **{k: v for k, v in node.items() if k == "description"},
-                    "anyOf": [{**rest, "type": kind} for kind in plain],
+                    "anyOf": [{**rest, "type": kind} for kind in named],
                 }
             if "null" in kinds:
                 node["nullable"] = True
