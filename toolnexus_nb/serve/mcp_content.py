@@ -6,26 +6,37 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from ..openai.json_text import clean_text, clean_value
 
 if TYPE_CHECKING:
     from ..tools.definition import Tool
     from ..tools.results import ResultPart, ToolResult
 
-_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
-
 
 def to_mcp_tool(tool: Tool, wire_name: str) -> types.Tool:
     """The definition a host application sees: schema as it is, title, hints, output schema."""
     hints = dict(tool.annotations or {})
+    title = tool.title or hints.get("title")
     return types.Tool(
         name=wire_name,
-        title=tool.title or hints.get("title"),
-        description=tool.description or None,
-        input_schema=dict(tool.input_schema) or _OBJECT,
-        output_schema=output_schema(tool),
-        annotations=types.ToolAnnotations.model_validate(hints) if hints else None,
+        title=clean_text(title) if isinstance(title, str) else None,
+        description=clean_text(tool.description) or None,
+        input_schema=clean_value({**tool.input_schema, "type": "object"}),  # without the type clients drop the list
+        output_schema=clean_value(output_schema(tool)),
+        annotations=_hints(hints),
     )
+
+
+def _hints(hints: dict[str, Any]) -> types.ToolAnnotations | None:
+    """The hints that can be read; one that can't must not cost the whole list."""
+    try:
+        return types.ToolAnnotations.model_validate(clean_value(hints)) if hints else None
+    except ValidationError as error:
+        bad = {place["loc"][0] for place in error.errors(include_input=False)}
+        return _hints({key: value for key, value in hints.items() if key not in bad})
 
 
 def output_schema(tool: Tool) -> dict[str, Any] | None:
@@ -60,7 +71,7 @@ def to_call_result(tool: Tool, result: ToolResult) -> types.CallToolResult:
     schema = output_schema(tool)
     if schema is not None and (problem := _misfit(structured, schema)):
         text = f"{tool.name} returned what its output schema does not allow: {problem}"
-        return types.CallToolResult(content=[types.TextContent(text=text), *content], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=clean_text(text)), *content], is_error=True)
     return types.CallToolResult(content=content, structured_content=structured)
 
 
@@ -75,7 +86,7 @@ def _structured(tool: Tool, result: ToolResult) -> dict[str, Any] | None:
         plain = to_jsonable_python(value, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         return None
-    return plain if isinstance(plain, dict) else None
+    return clean_value(plain) if isinstance(plain, dict) else None
 
 
 def _misfit(structured: dict[str, Any] | None, schema: dict[str, Any]) -> str:
@@ -94,7 +105,7 @@ def _misfit(structured: dict[str, Any] | None, schema: dict[str, Any]) -> str:
 def _blocks(result: ToolResult) -> list[types.ContentBlock]:
     blocks: list[types.ContentBlock] = [_block(part) for part in result.parts]
     if result.output or not blocks:
-        blocks.insert(0, types.TextContent(text=result.output))
+        blocks.insert(0, types.TextContent(text=clean_text(result.output)))
     return blocks
 
 
@@ -106,15 +117,16 @@ def _block(part: ResultPart) -> types.ContentBlock:
         case "audio":
             return types.AudioContent(data=data, mime_type=part.mime_type or "audio/wav")
         case "link":
-            uri = part.uri or ""
-            return types.ResourceLink(name=part.name or uri, uri=uri, mime_type=part.mime_type or None)
+            uri = clean_text(part.uri or "")
+            return types.ResourceLink(name=clean_text(part.name or uri), uri=uri, mime_type=part.mime_type or None)
         case "resource":
-            uri = part.uri or f"resource:{part.name or 'result'}"
+            uri = clean_text(part.uri or f"resource:{part.name or 'result'}")
             resource: types.TextResourceContents | types.BlobResourceContents
             if part.data is not None:
                 resource = types.BlobResourceContents(uri=uri, mime_type=part.mime_type or None, blob=data)
             else:
-                resource = types.TextResourceContents(uri=uri, mime_type=part.mime_type or None, text=part.text or "")
+                text = clean_text(part.text or "")
+                resource = types.TextResourceContents(uri=uri, mime_type=part.mime_type or None, text=text)
             return types.EmbeddedResource(resource=resource)
         case _:
-            return types.TextContent(text=part.text or "")
+            return types.TextContent(text=clean_text(part.text or ""))

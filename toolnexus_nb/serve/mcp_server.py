@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
@@ -26,6 +27,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from ..openai.json_text import clean_text
 from ..tools.background import GRACE
 from ..tools.context import ToolContext
 from ..tools.names import nearest
@@ -232,8 +234,14 @@ class _Counter:
         self._last = 0.0
 
     def next(self, report: _Report) -> tuple[float, float | None, str | None]:
-        self._last = report.progress if report.progress is not None else self._last + (report.total is None)
-        return self._last, report.total, report.message
+        progress, total = _number(report.progress), _number(report.total)
+        self._last = progress if progress is not None else self._last + (total is None)
+        return self._last, total, None if report.message is None else clean_text(report.message)
+
+
+def _number(value: float | None) -> float | None:
+    """None for what has no form in JSON."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 async def _reports_then_result(
@@ -287,9 +295,8 @@ async def _ask_person(
 
 
 def _shown(arguments: dict[str, Any]) -> str:
-    text = ", ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items()
-    )
+    shown = (f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items())
+    text = clean_text(", ".join(shown))
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 
