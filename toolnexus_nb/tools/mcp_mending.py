@@ -14,6 +14,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from typing import Any
 
+from ..openai.json_text import clean_value
+
 Remark = Callable[[str], None]
 
 
@@ -34,7 +36,7 @@ def read_message(line: bytes) -> Any | None:
     try:
         data = json.loads(line.decode("utf-8", "replace"))
         if b"\\ud" in line.lower():
-            data = _whole_characters(data)
+            data = clean_value(data)
     except (ValueError, RecursionError):
         return None
     for form in (data, _as_error(data)):
@@ -48,16 +50,6 @@ def read_message(line: bytes) -> Any | None:
 def may_begin_message(line: bytes) -> bool:
     """Whether a line, or the part of it that has come, may be a message; told from its first letter."""
     return line[:100].lstrip()[:1] in (b"{", b"")
-
-
-def _whole_characters(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [_whole_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
-    return value
 
 
 def _as_error(data: Any) -> dict[str, Any] | None:

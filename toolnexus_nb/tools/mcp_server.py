@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..openai.errors import redact
+from ..openai.json_text import json_ready
 from .background import HAS_THREADS, background_loop, hop, in_thread, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
@@ -373,7 +374,7 @@ class McpServer:
         self, tool: str, arguments: Mapping[str, Any] | None = None, *, context: ToolContext | None = None
     ) -> ToolResult:
         """Call a tool by the server's own name for it. Failures are error results; only a cancellation is raised."""
-        return await hop(lambda: self._call(tool, dict(arguments or {}), context))
+        return await hop(lambda: self._call(tool, json_ready(dict(arguments or {})), context))
 
     async def _call(self, tool: str, arguments: dict[str, Any], context: ToolContext | None) -> ToolResult:
         started = time.monotonic()
@@ -463,7 +464,13 @@ class McpServer:
 
     async def prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> list[Message]:
         """A prompt filled in: messages that can be put into a chat. Raises McpServerError."""
-        return await hop(lambda: self._ask(lambda session: get_prompt(session, name, dict(arguments or {}))))
+        return await hop(
+            lambda: self._ask(
+                lambda session: get_prompt(
+                    session, name, {str(key): str(value) for key, value in (arguments or {}).items()}
+                )
+            )
+        )
 
     async def _ask(self, make: Callable[[Session], Awaitable[T]]) -> T:
         try:

@@ -23,6 +23,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..openai.json_text import dump_json
 from .mcp_mending import may_begin_message, read_message
 
 if TYPE_CHECKING:
@@ -215,8 +216,9 @@ async def _write_messages(child: asyncio.subprocess.Process, to_send: Any, recei
     assert child.stdin is not None
     try:
         async for session_message in to_send:
-            text = session_message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            child.stdin.write(text.encode() + b"\n")
+            # Not pydantic's own JSON: half a surrogate in an argument raises there, and ended this task.
+            message = session_message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            child.stdin.write(dump_json(message).encode() + b"\n")
             await child.stdin.drain()
     except (ConnectionError, OSError):
         received.close()  # nobody reads any more: the session must hear of it instead of waiting

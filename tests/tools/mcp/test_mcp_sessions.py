@@ -360,3 +360,11 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
 assert kit.execute_sync("r_echo", {{"text": "parent"}}).output == "parent" and server.status().pid == parents
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
+@pytest.mark.parametrize("odd", ["half a \ud800", float("nan"), {1, 2}, object(), b"\xff", 10**400])
+def test_an_argument_that_has_no_json_form_does_not_end_the_session(kit, raw, odd):
+    server = kit.add_mcp_sync("r", command=raw(), timeout=5)
+    server.call_sync("structured", {"odd": odd})
+    assert server.call_sync("echo", {"text": "still here"}).output == "still here"
+    assert server.status().reopened == 0
