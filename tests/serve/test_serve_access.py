@@ -96,6 +96,7 @@ def test_the_servers_own_page_may_use_it_under_any_allowed_name() -> None:
 def test_other_origins_are_named() -> None:
     assert ask(Access(origins=["https://chat.example.org"]), origin="https://chat.example.org").status_code == 200
     assert ask(Access(origins=["https://chat.example.org"]), origin="http://chat.example.org").status_code == 403
+    assert ask(Access(origins=["https://Chat.example.org/"]), origin="https://chat.example.org").status_code == 200
     assert ask(Access(origins=["*"]), origin="null").status_code == 200
 
 

@@ -108,3 +108,9 @@ def test_the_files_of_the_page_say_what_they_may_load(ask: Ask, scripted: Callab
         assert "default-src 'none'" in policy and "unsafe" not in policy and "https://course.example.org" in policy
         assert response.headers["x-content-type-options"] == "nosniff"
         assert "http://" not in response.text and "https://" not in response.text
+
+
+def test_half_a_surrogate_in_a_description_costs_no_listing(ask: Ask, scripted: Callable[..., Any]) -> None:
+    odd = tn.native_tool("odd", "half \ud83d of one", {"type": "object"}, lambda arguments: "")
+    response = ask(create_app(tn.Toolkit([odd]), scripted(two_rounds)), path="/v1/models")
+    assert response.json()["data"][0]["tools"][0]["description"] == "half ? of one"

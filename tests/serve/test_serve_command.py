@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -179,6 +180,9 @@ def test_a_bad_request_prints_nothing_into_cells(notebook: Session, capsys: pyte
     capsys.readouterr()
     assert httpx.post(notebook.server.url + "/v1/chat/completions", json={"messages": []}).status_code == 400
     time.sleep(0.1)
+    with socket.create_connection(("127.0.0.1", notebook.server.port)) as stranger:
+        stranger.sendall(b"\x16\x03\x01 no HTTP\r\n\r\n")
+        stranger.recv(100)
     said = capsys.readouterr()
     assert said.err == ""
     assert notebook.server.activity.problem.startswith("400 messages")

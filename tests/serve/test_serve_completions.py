@@ -156,18 +156,29 @@ def test_progress_is_told_between_start_and_end(ask: Ask, scripted: Callable[...
     }  # fmt: skip
 
 
+LINES = "a\n\ndata: [DONE]\r\n:tool_end:{}\u2028data: [DONE]\x85data: [DONE]\u2029b"
+
+
 def test_a_result_with_line_ends_is_one_line_of_the_stream(ask: Ask, scripted: Callable[..., Any]) -> None:
     @tn.tool
     def text() -> str:
         """Gives lines."""
-        return "a\n\ndata: [DONE]\r\n:tool_end:{}\u2028b"
+        return LINES
 
     app = create_app(
         tn.Toolkit([text]), scripted(lambda body, n: {"text": "x"} if n > 1 else {"calls": [("c1", "text", "{}")]})
     )
     response = ask(app, {"messages": HI, "stream": True})
-    assert response.comments[1][1]["result"] == "a\n\ndata: [DONE]\r\n:tool_end:{}\u2028b"
-    assert response.text.count("data: [DONE]\n\n") == 1
+    assert response.comments[1][1]["result"] == LINES
+    assert [line for line in response.text.splitlines() if line.startswith("data: [DONE]")] == ["data: [DONE]"]
+
+
+def test_an_error_in_mid_stream_is_one_line_of_it(ask: Ask, scripted: Callable[..., Any]) -> None:
+    broken = {"status": 400, "body": {"error": {"message": LINES}}}
+    call = {"calls": [("c1", "get_weather", '{"city": "Oslo"}')]}
+    app = create_app(tn.Toolkit([get_weather]), scripted(lambda body, n: call if n == 1 else broken))
+    response = ask(app, {"messages": HI, "stream": True})
+    assert response.chunks[-1]["error"]["message"] == LINES
 
 
 def test_a_run_that_reaches_its_rounds_says_length(ask: Ask, scripted: Callable[..., Any]) -> None:

@@ -114,10 +114,12 @@ def test_bad_bodies_have_a_status_a_log_line_and_leave_nothing(
     app = create_app(tn.Toolkit([get_weather]), scripted(two_rounds), limits=Limits(body_bytes=2000))
     with caplog.at_level("WARNING", "toolnexus_nb.serve"):
         assert ask(app, raw=b"{").status_code == 400
+        assert ask(app, raw=b'{"messages": [], "temperature": NaN}').status_code == 400
+        assert ask(app, raw=b'{"messages": [], "temperature": 1e999}').status_code == 400
         assert ask(app, {"messages": []}).status_code == 400
         assert ask(app, {"messages": [{"role": "user", "content": "x" * 3000}]}).status_code == 413
-    assert len(caplog.records) == 3
-    assert app.state.activity.running == 0 and app.state.activity.failed == 3
+    assert len(caplog.records) == 5 and not any("\n" in record.getMessage() for record in caplog.records)
+    assert app.state.activity.running == 0 and app.state.activity.failed == 5
 
 
 def test_a_tool_that_hangs_ends_with_the_time_of_the_request(ask: Ask, scripted: Callable[..., Any]) -> None:

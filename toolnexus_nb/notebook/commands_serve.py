@@ -112,9 +112,10 @@ class Served:
         from ..serve.server import Server
 
         # Without a handler Python prints warnings into whatever cell is running; the card says what went wrong.
-        log = logging.getLogger("toolnexus_nb.serve")
-        if not log.handlers:
-            log.addHandler(logging.NullHandler())
+        for name in ("toolnexus_nb.serve", "uvicorn"):
+            log = logging.getLogger(name)
+            if not log.handlers:
+                log.addHandler(logging.NullHandler())
         self.toolkit = toolkit
         self.client = client
         self.key = key

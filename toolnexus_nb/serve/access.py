@@ -53,7 +53,7 @@ class Access:
 
     def origin_allowed(self, origin: str, host: str | None) -> bool:
         """Whether a page of `origin` may use the server that it addressed as `host`."""
-        if any(pattern in ("*", origin) for pattern in self.origins):
+        if any(pattern == "*" or pattern.rstrip("/").lower() == origin for pattern in self.origins):
             return True
         try:
             parts = urlsplit(origin)

@@ -10,7 +10,7 @@ GET  /                      the page (page/), which holds nothing secret and ask
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
@@ -20,11 +20,12 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from .access import Access, AccessMiddleware
 from .activity import Activity
+from .chat_wire import dump
 from .completions import Completions
 from .limits import Limits
 from .mcp_http import McpEndpoint
@@ -102,7 +103,7 @@ def create_app(
             "tools": tools,
         }
         wanted = request.path_params.get("model")
-        return JSONResponse(model if wanted is not None else {"object": "list", "data": [model]})
+        return _json(model if wanted is not None else {"object": "list", "data": [model]})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -136,7 +137,11 @@ def create_app(
 
 
 async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
+    return _json({"status": "ok"})
+
+
+def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(dump(value), status, headers, "application/json")
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
@@ -147,13 +152,13 @@ async def _http_problem(request: Request, error: Exception) -> Response:
         405: f"{request.method} is not for {request.url.path}",
     }
     problem = Problem(error.status_code, words.get(error.status_code, error.detail), headers=error.headers)
-    return JSONResponse(problem.body(), problem.status, problem.headers)
+    return _json(problem.body(), problem.status, problem.headers)
 
 
 async def _bug(_: Request, error: Exception) -> Response:
     """Anything unforeseen; Starlette raises it again for the log."""
     problem = upstream_problem(error)
-    return JSONResponse(problem.body(), problem.status)
+    return _json(problem.body(), problem.status)
 
 
 def _several(names: Sequence[str]) -> tuple[str, ...]:

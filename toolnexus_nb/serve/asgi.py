@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
 from starlette.types import Receive, Scope, Send
+
+from .chat_wire import dump
 
 T = TypeVar("T")
 
@@ -36,8 +37,7 @@ async def send_bytes(
 
 
 async def send_json(send: Send, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    await send_bytes(send, body, "application/json", status, headers)
+    await send_bytes(send, dump(value), "application/json", status, headers)
 
 
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:

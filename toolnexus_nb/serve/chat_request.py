@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,7 +68,7 @@ def read_chat_request(body: bytes, served: Collection[str]) -> ChatRequest:
 
 def _parse(body: bytes) -> ChatCompletionRequest:
     try:
-        data = json.loads(body)
+        data = json.loads(body, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Problem(400, f"the body is not valid JSON: {error}", code="invalid_json") from None
     if not isinstance(data, dict):
@@ -82,6 +83,15 @@ def _parse(body: bytes) -> ChatCompletionRequest:
         raise _wrong(param, f"{param}: {first['msg']}") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise Problem(400, f"the body cannot be read: {error}") from None
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number in JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 def _path(loc: tuple[str | int, ...], data: Any) -> str:

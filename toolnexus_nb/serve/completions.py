@@ -93,7 +93,7 @@ class Completions:
             trouble = "the client went away"
         except Exception as error:
             problem = error if isinstance(error, Problem) else upstream_problem(error)
-            trouble = f"{problem.status} {problem.message}"
+            trouble = " ".join(f"{problem.status} {problem.message}".split())  # one line of a log, whoever said it
             if problem.code == BUG:
                 log.exception("the reply failed")
             await answer.problem(problem)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from .asgi import send_json
+from .chat_wire import dump
 
 BUG = "internal_error"
 """Code of a problem that nobody foresaw; the log has its traceback."""
@@ -45,7 +45,7 @@ class Problem(Exception):
 
     def event(self) -> bytes:
         """The last event of a stream that has begun: the openai package raises APIError when it reads it."""
-        return b"data: " + json.dumps(self.body(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+        return b"data: " + dump(self.body()) + b"\n\n"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request with it."""

@@ -109,7 +109,13 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     import uvicorn
 
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="auto", timeout_graceful_shutdown=2, ws="none"
+        app,
+        log_config=None,  # whoever serves says where uvicorn's warnings go; its own way is into the running cell
+        log_level="warning",
+        access_log=False,
+        lifespan="auto",
+        timeout_graceful_shutdown=2,
+        ws="none",
     )
 
 
