@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import datetime
 import gc
 import json
 import os
@@ -19,6 +20,7 @@ import pytest
 
 import toolnexus_nb as tn
 from toolnexus_nb.openai.errors import BadRequestError
+from toolnexus_nb.openai.types import ImageURL
 from toolnexus_nb.rounds import events as ev
 from toolnexus_nb.rounds.chat import Chat
 from toolnexus_nb.rounds.client import Client
@@ -26,6 +28,10 @@ from toolnexus_nb.rounds.client import Client
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+class Dated(pydantic.BaseModel, strict=True):
+    day: datetime.date
 
 
 @tn.tool
@@ -556,3 +562,123 @@ def test_a_failed_request_is_kept_with_its_error(scripted: Any, wire: Any) -> No
     assert chat.last is not None
     [exchange] = chat.last.wire()
     assert exchange.status == 400 and b"nope" in exchange.body
+
+
+@pytest.mark.asyncio
+async def test_a_question_may_follow_directly_on_events_that_were_left(scripted: Any, wire: Any) -> None:
+    client, model = scripted([*wire.sse("first")[:2], "hang"], wire.sse("second"))
+    chat = Chat(client)
+    events = chat.events("one")
+    async for event in events:
+        if isinstance(event, ev.TextDelta):
+            break
+    assert not chat.busy
+    assert (await chat.ask("two")).text == "second"
+    assert model.closed == 2
+    assert [message.content for message in chat.messages] == ["two", "second"]
+
+
+@pytest.mark.asyncio
+async def test_events_that_were_left_can_be_undone(scripted: Any, wire: Any) -> None:
+    client, _ = scripted(wire.sse("first"), [*wire.sse("second")[:2], "hang"])
+    chat = Chat(client)
+    await chat.ask("one")
+    async for _ in chat.events("two"):
+        break
+    chat.undo()
+    assert chat.messages == []
+
+
+def test_a_fork_of_a_paused_chat_is_resumed_on_its_own(scripted: Any, wire: Any) -> None:
+    @tn.tool(needs_approval=True)
+    def remove(path: str) -> str:
+        "Remove a file."
+        return f"removed {path}"
+
+    client, _ = scripted(wire.sse(calls=[("c1", "remove", {"path": "x"})]), wire.sse("done"))
+    chat = Chat(client, [remove])
+    assert chat.ask_sync("go").status == "paused"
+    fork = chat.fork()
+    assert fork.last is not None
+    fork.last.resume_sync("allow")
+    assert fork.messages[-1].content == "done"
+    assert chat.last is not None and chat.last.status == "paused"
+    fork = chat.fork()
+    fork.ask_sync("something else")
+    assert chat.resume_sync("allow").status == "done"
+
+
+@pytest.mark.asyncio
+async def test_a_resumption_that_is_stopped_before_it_began_leaves_the_pause(scripted: Any, wire: Any) -> None:
+    @tn.tool(needs_approval=True)
+    def remove() -> str:
+        "Remove all."
+        return "removed"
+
+    client, _ = scripted(wire.sse(calls=[("c1", "remove", {})]), wire.sse("done"))
+    chat = Chat(client, [remove])
+    await chat.ask("go")
+    task = asyncio.create_task(chat.resume("allow"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await chat.resume("allow")).text == "done"
+
+
+@pytest.mark.parametrize("key", ["messages", "turns", "params", "options", "usage", "last"])
+@pytest.mark.parametrize("damage", ["missing", "a number"])
+def test_a_damaged_file_is_named(scripted: Any, wire: Any, tmp_path: Path, key: str, damage: str) -> None:
+    client, _ = scripted(wire.sse("hi"))
+    chat = Chat(client)
+    chat.ask_sync("one")
+    path = chat.save(tmp_path / "chat.json")
+    data = json.loads(path.read_text())
+    if damage == "missing":
+        del data[key]
+    else:
+        data[key] = 5
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=r"chat\.json is a damaged chat"):
+        Chat.load(path, client)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "value"),
+    [
+        (list[Dated], '{"value": [{"day": "2026-01-02"}]}', [Dated(day=datetime.date(2026, 1, 2))]),
+        (Dated | None, '{"day": "2026-01-02"}', Dated(day=datetime.date(2026, 1, 2))),
+        (Dated | None, '{"value": null}', None),
+    ],
+)
+def test_a_wanted_value_is_read_with_and_without_its_box(
+    scripted: Any, wire: Any, wanted: Any, text: str, value: Any
+) -> None:
+    client, model = scripted(wire.sse(text))
+    result = Chat(client).ask_sync("when?", returns=wanted)
+    assert (result.status, result.value, len(model.bodies)) == ("done", value, 1)
+
+
+def test_returns_that_is_no_type_is_refused_before_anything_is_asked(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse("5"))
+    with pytest.raises(TypeError, match="returns= takes a type"):
+        Chat(client).ask_sync("how many?", returns=5)
+    assert model.bodies == []
+
+
+def test_an_image_is_known_by_its_bytes_or_its_address(scripted: Any, wire: Any, tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(b"\x89PNG\r\n\x1a\n")
+    address = "https://example.org/cat.png"
+    client, model = scripted(wire.sse("a cat"))
+    Chat(client).ask_sync(["look", tmp_path / "picture", address, ImageURL(url=address)])
+    text, *images = model.bodies[0]["messages"][0]["content"]
+    assert text["type"] == "text"
+    assert [image["image_url"]["url"][:22] for image in images] == ["data:image/png;base64,", *[address[:22]] * 2]
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", []])
+def test_an_empty_prompt_is_refused(scripted: Any, wire: Any, prompt: Any) -> None:
+    client, model = scripted(wire.sse("?"))
+    with pytest.raises(ValueError, match="the prompt is empty"):
+        Chat(client).ask_sync(prompt)
+    assert model.bodies == []

@@ -428,3 +428,49 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key: str) -> N
 def test_the_rounds_are_imported_without_a_network_library() -> None:
     code = "import sys, toolnexus_nb.rounds.chat; print(sorted({'httpx', 'mcp', 'IPython'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "[]\n"
+
+
+def test_a_redirect_is_not_followed_but_told(endpoint: Any, wire: Any) -> None:
+    endpoint.acts = [wire.Act([b"<html>"], 307, {"location": "http://elsewhere.example/v1/chat/completions?key=abcd1"})]
+    with pytest.raises(APIError, match=r"redirects to http://elsewhere.example/v1/chat/completions.*base_url") as told:
+        Client(endpoint.url, "m", "secret-key").complete_sync("hi")
+    assert "abcd1" not in str(told.value)
+
+
+def test_the_list_of_models_is_asked_for_again_and_its_errors_name_its_address(endpoint: Any, wire: Any) -> None:
+    ready = wire.Act([b'{"object": "list", "data": [{"id": "a"}]}'], 200, {"content-type": "application/json"})
+    endpoint.acts = [wire.error(503, "loading", {"retry-after": "0"}), ready, wire.error(404, "no such path")]
+    client = Client(endpoint.url, "m")
+    assert [model.id for model in client.models_sync().data] == ["a"]
+    with pytest.raises(APIError, match=r"/v1/models answered 404"):
+        client.models_sync()
+    endpoint.acts = [wire.Act([b"<html>"])]
+    with pytest.raises(APIError, match="no list of models"):
+        client.models_sync()
+
+
+@pytest.mark.parametrize("url", ["http://localhost:abc/v1", "http://[::1/v1"])
+def test_an_address_that_is_none_is_a_setup_error(url: str) -> None:
+    with pytest.raises(SetupError, match="is not an address"):
+        Client(url, "m")
+
+
+def test_headers_may_be_numbers_and_none_leaves_one_out(endpoint: Any, wire: Any) -> None:
+    endpoint.acts = [[wire.whole("hi")]]
+    Client(endpoint.url, "m", headers={"x-number": 3, "x-none": None}).complete_sync("hi")  # type: ignore[dict-item]
+    assert endpoint.seen[0].headers["x-number"] == "3"
+    assert "x-none" not in endpoint.seen[0].headers
+
+
+def test_a_parameter_that_is_none_is_not_sent() -> None:
+    body = Client("http://x/v1", "m").body("hi", params={"temperature": None, "stream_options": None}, stream=True)
+    assert set(body) == {"model", "messages", "stream"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("HTTPS_PROXY", "nonsense://x"), ("SSL_CERT_FILE", "/no/such.pem")])
+def test_an_environment_that_httpx_refuses_is_a_setup_error(
+    endpoint: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SetupError, match=name):
+        Client(endpoint.url, "m").complete_sync("hi")

@@ -38,7 +38,7 @@ def verdict(decision: Decision) -> Verdict:
     if isinstance(decision, tuple | list) and len(decision) == 2:
         word, value = decision
         if word == "deny":
-            return Verdict("deny", why=str(value))
+            return Verdict("deny", why="" if value is None else str(value))
         if word == "edit" and isinstance(value, Mapping):
             return Verdict("allow", arguments=dict(value))
     raise ValueError(f'a decision is "allow", "deny", ("deny", why), ("edit", {{...}}) or None, not {decision!r}')

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +63,7 @@ class Chat:
         output_limit: int | None = OUTPUT_LIMIT,
         **params: Any,
     ) -> None:
-        self._client = default_client() if client is None else client if isinstance(client, Client) else connect(client)
+        self._client = default_client() if client is None else _client_of(client)
         self.toolkit = toolkit if isinstance(toolkit, Toolkit) else Toolkit(toolkit or ())
         self.system = system
         self.options: dict[str, Any] = {
@@ -81,7 +83,8 @@ class Chat:
         self.last: RunResult | None = None
         self._handlers: list[Any] = [] if handler is None else [handler]
         self._hooks = Hooks()
-        self._busy = False
+        self._turn: _Turn | None = None
+        """The question being asked now."""
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -129,7 +132,8 @@ class Chat:
         return self._client
 
     @client.setter
-    def client(self, client: Client) -> None:
+    def client(self, client: Client | str | Callable[..., Any]) -> None:
+        client = _client_of(client)
         if client.base_url != self._client.base_url:
             self.messages[:] = [_portable(message) for message in self.messages]
         self._client = client
@@ -137,7 +141,7 @@ class Chat:
     @property
     def busy(self) -> bool:
         """Whether a question is being asked now: until it ends, only a fork can ask another."""
-        return self._busy
+        return self._turn is not None and not self._turn.abandoned
 
     def fork(self) -> Chat:
         """A copy that goes its own way: same client and tools, its own messages, hooks and handlers."""
@@ -145,7 +149,8 @@ class Chat:
         other.messages = [message.model_copy(deep=True) for message in self.messages]
         other.turns = list(self.turns)
         other.usage = self.usage.model_copy()
-        other.last = self.last
+        if self.last is not None:
+            other.last = replace(self.last, chat=other, pending=list(self.last.pending))
         other._handlers = list(self._handlers)
         other._hooks = self._hooks.copy()
         return other
@@ -265,10 +270,11 @@ class Chat:
         self, turn: _Turn, asker: Awaiting | Blocking, *, listened: bool = True
     ) -> AsyncGenerator[Event, None]:
         """One question or resumption, from the first event to the state the chat is left in."""
-        self._check_idle()
-        self._busy = True
+        await self._end_abandoned(asker)
+        self._turn = turn
         try:
             delivery, start = self._begin(turn, listened)
+            turn.end = lambda asker: self._end(turn, delivery, start, asker)
             events = delivery.events(asker)
             try:
                 async for event in events:
@@ -290,7 +296,16 @@ class Chat:
             if result.status == "stopped":  # from inside: a tool on the main thread was interrupted
                 raise RunStopped(result, result.left_running)
         finally:
-            self._busy = False
+            turn.end = None
+            if self._turn is turn:
+                self._turn = None
+
+    async def _end(self, turn: _Turn, delivery: Delivery, start: int, asker: Awaiting | Blocking) -> None:
+        await delivery.end(asker)
+        if delivery.run is not None:
+            self._finish(delivery.run, start, turn)
+        if self._turn is turn:
+            self._turn = None
 
     def _begin(self, turn: _Turn, listened: bool) -> tuple[Delivery, int]:
         """The delivery of a run, and where in `messages` it begins."""
@@ -337,7 +352,11 @@ class Chat:
 
     def _finish(self, run: Run | None, start: int, turn: _Turn) -> RunResult:
         """Take over what the run left; the second time it only gives the result."""
-        result = RunResult(status="stopped") if run is None else run.result
+        if run is None:  # stopped before it began
+            result = RunResult(status="stopped", chat=self, turn=turn)
+            self.last = result if turn.earlier is None else turn.earlier  # what is paused stays so
+            return result
+        result = run.result
         if result.chat is self:
             return result
         result.chat, result.turn = self, turn
@@ -352,8 +371,15 @@ class Chat:
         return result
 
     def _check_idle(self) -> None:
-        if self._busy:
-            raise RuntimeError("this chat is in the middle of a question; wait for it, or ask on chat.fork()")
+        drive(self._end_abandoned(Blocking()))
+
+    async def _end_abandoned(self, asker: Awaiting | Blocking) -> None:
+        """Make room for what comes: end a question whose events nobody reads any more (the loop over them was left,
+        and asyncio closes its generator only later); raises RuntimeError when one is really being asked."""
+        while (turn := self._turn) is not None:
+            if not turn.abandoned or turn.end is None:
+                raise RuntimeError("this chat is in the middle of a question; wait for it, or ask on chat.fork()")
+            await turn.end(asker)
 
 
 class _Turn:
@@ -375,6 +401,14 @@ class _Turn:
         self.decisions = decisions
         self.handler = handler
         self.overrides = overrides
+        self.end: Callable[[Awaiting | Blocking], Awaitable[None]] | None = None
+        self.reader: weakref.ref[Any] | None = None
+        """The iterator through which the caller reads the events of this question, if there is one."""
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the loop over the events was left in the middle."""
+        return self.reader is not None and self.reader() is None
 
 
 class RunEvents:
@@ -383,7 +417,6 @@ class RunEvents:
     def __init__(self, chat: Chat, turn: _Turn) -> None:
         self._chat = chat
         self._turn = turn
-        self._events: AsyncGenerator[Event, None] | None = None
 
     @property
     def result(self) -> RunResult | None:
@@ -392,10 +425,11 @@ class RunEvents:
         return last if last is not None and last.turn is self._turn else None
 
     def _begin(self, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
-        if self._events is not None:
+        if self._turn.reader is not None:
             raise RuntimeError("these events were read already; ask again for new ones")
-        self._events = self._chat._events(self._turn, asker)
-        return self._events
+        events = self._chat._events(self._turn, asker)
+        self._turn.reader = weakref.ref(events)  # weak: leaving the loop over them must be seen
+        return events
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._begin(Awaiting())
@@ -413,8 +447,8 @@ class RunEvents:
 
     async def aclose(self) -> None:
         """Stop the run if it still goes on."""
-        if self._events is not None:
-            await self._events.aclose()
+        if self._turn.reader is not None and (events := self._turn.reader()) is not None:
+            await events.aclose()
 
 
 async def _step(events: AsyncGenerator[Event, None]) -> Event:
@@ -430,6 +464,10 @@ def default_client() -> Client:
     if os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY"):
         return Client.from_env()
     return connect("rehearsal")
+
+
+def _client_of(client: Client | str | Callable[..., Any]) -> Client:
+    return client if isinstance(client, Client) else connect(client)
 
 
 def _with_result(error: BaseException, result: RunResult) -> BaseException:

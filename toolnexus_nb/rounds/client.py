@@ -14,7 +14,7 @@ from ..openai.types import ChatCompletionResponse, Message, ModelsResponse
 from ..tools.background import block, hop, sync_twin
 from .adapt import Writer, adapt, definition_name, encode
 from .profiles import PRESETS, Profile, profile_for
-from .retry import is_retryable, wait_before_retry
+from .retry import in_few_words, is_retryable, wait_before_retry
 from .secrets import Headers, Secret, hide_url, secrets_of
 from .setup_error import SetupError
 from .tap import Tap
@@ -22,10 +22,11 @@ from .transport import Timeout, Transport, TransportRequest, TransportResponse
 
 T = TypeVar("T")
 OnRetry = Callable[[int, float, str], None]
-"""Called with (attempt that failed, seconds until the next, reason)."""
+"""Called with (attempt that failed, seconds until the next, reason in a few words)."""
 OnNotes = Callable[[Sequence[str]], object]
 """Called with what a transport has to say about an answer."""
 
+_CHAT, _MODELS = "/chat/completions", "/models"
 _NOT_PARAMETERS = ("messages", "stream")
 
 
@@ -69,7 +70,7 @@ class Client:
         self.profile = profile or profile_for(self._url)
         self.model = model or (os.environ.get("OPENAI_MODEL", "") if environment else "")
         self._key = Secret((_key_for(self.profile, environment) if api_key is None else api_key).strip())
-        self._headers = Headers(headers)
+        self._headers = Headers({name: str(value) for name, value in (headers or {}).items() if value is not None})
         for name, value in (("api_key", self._key.reveal()), *self._headers.items()):
             if not (value.isascii() and value.isprintable()):
                 raise SetupError(f"{name} holds a character that cannot be sent in a header: was it copied whole?")
@@ -223,7 +224,7 @@ class Client:
 
         Raises SetupError when no model is set.
         """
-        given = dict(params or {})
+        given = {name: value for name, value in (params or {}).items() if value is not None or name == "messages"}
         for name in _NOT_PARAMETERS:
             if name in given:
                 raise TypeError(f"{name!r} is not a parameter: it is made here")
@@ -242,8 +243,9 @@ class Client:
         body.update(given)
         if stream:
             body["stream"] = True
-            if self.profile.stream_options and "stream_options" not in self._refused:
-                body.setdefault("stream_options", {"include_usage": True})
+            own = "stream_options" in (params or {})  # None there: none at all
+            if self.profile.stream_options and not own and "stream_options" not in self._refused:
+                body["stream_options"] = {"include_usage": True}
         body.update(extra)
         return adapt(body, self.profile)
 
@@ -312,10 +314,10 @@ class Client:
         attempt = 1
         while True:
             try:
-                response = await self._send("POST", "/chat/completions", body, attempt, round)
+                response = await self._send("POST", _CHAT, body, attempt, round)
                 if on_notes is not None:
                     on_notes(response.notes)
-                raw = await self._read(response)
+                raw = await self._read(response, _CHAT)
                 return parse_response(raw, response.status, response.headers, endpoint=self.place, secrets=self.secrets)
             except APIError as error:
                 error.hide(self.secrets)
@@ -323,12 +325,19 @@ class Client:
             attempt += 1
 
     async def _models(self) -> ModelsResponse:
-        response = await self._send("GET", "/models", None, 1)
-        raw = await self._read(response)
-        try:
-            return ModelsResponse.read(raw)
-        except ValueError:
-            raise api_error(response.status, response.headers, raw, secrets=self.secrets, endpoint=self.place) from None
+        attempt = 1
+        while True:
+            try:
+                response = await self._send("GET", _MODELS, None, attempt)
+                raw = await self._read(response, _MODELS)
+                return ModelsResponse.read(raw)
+            except APIError as error:
+                error.hide(self.secrets)
+                await self._again(error, {}, attempt, None)
+            except ValueError:
+                where = hide_url(self._address(_MODELS))
+                raise APIError("the reply is no list of models", status=response.status, endpoint=where) from None
+            attempt += 1
 
     async def _again(
         self, error: APIError, body: dict[str, Any], attempt: int, on_retry: OnRetry | None
@@ -343,27 +352,27 @@ class Client:
         if seconds is None:
             raise error
         if on_retry is not None:
-            on_retry(attempt, seconds, str(error))
+            on_retry(attempt, seconds, in_few_words(error))
         await asyncio.sleep(seconds)
         return body
 
     async def _bytes(
         self, body: dict[str, Any], attempt: int, round: int, on_notes: OnNotes | None
     ) -> AsyncIterator[bytes]:
-        response = await self._send("POST", "/chat/completions", body, attempt, round)
+        response = await self._send("POST", _CHAT, body, attempt, round)
         try:
             if on_notes is not None:
                 on_notes(response.notes)
-            await self._refuse_errors(response)
+            await self._refuse_errors(response, _CHAT)
             async for chunk in response:
                 yield chunk
         finally:
             await response.aclose()
 
-    async def _read(self, response: TransportResponse) -> bytes:
+    async def _read(self, response: TransportResponse, path: str) -> bytes:
         """The whole body; raises the error it holds."""
         try:
-            await self._refuse_errors(response)
+            await self._refuse_errors(response, path)
             return b"".join([chunk async for chunk in response])
         finally:
             await response.aclose()
@@ -382,16 +391,24 @@ class Client:
         )
         return await Tap(self.transport, self.secrets).send(request, body or {}, attempt=attempt, round=round)
 
-    async def _refuse_errors(self, response: TransportResponse) -> None:
+    async def _refuse_errors(self, response: TransportResponse, path: str) -> None:
         if response.status < 300:
             return
+        if response.status < 400 and (target := response.headers.get("location")):
+            # Not followed: a key goes only where a person sent it.
+            raise APIError(
+                f"it redirects to {hide_url(target)}: if you trust that place, give its address as base_url",
+                status=response.status,
+                headers=response.headers,
+                endpoint=self.base_url,
+            )
         raw = b"".join([chunk async for chunk in response])
         raise api_error(
             response.status,
             response.headers,
             raw,
             secrets=self.secrets,
-            endpoint=hide_url(self._address("/chat/completions")) if response.status == 404 else self.base_url,
+            endpoint=hide_url(self._address(path)) if response.status == 404 else self.base_url,
         )
 
     def _headers_for(self, stream: bool) -> Headers:
@@ -415,8 +432,13 @@ def tidy_base_url(url: str) -> str:
     url = url.strip()
     if "://" not in url:
         url = f"http://{url}"
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        shown = url.rpartition("@")[2].partition("?")[0]
+        raise SetupError(f"{shown} is not an address: {error}") from None
+    path = parts.path.rstrip("/").removesuffix(_CHAT).rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 

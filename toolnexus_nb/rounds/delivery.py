@@ -146,6 +146,7 @@ class Delivery:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
+        self._ended = False
         self.run: Run | None = None
 
     # --- on the loop that runs it -------------------------------------------------------------------------------------
@@ -210,28 +211,31 @@ class Delivery:
     async def events(self, asker: Awaiting | Blocking) -> AsyncGenerator[Event, None]:
         """Deliver: call the handlers, then yield each event. A stop in the middle still delivers what is left."""
         with asker.open() as run_waiting:
-            ended = False
             batch: deque[Event | _Question] = deque()
             try:
-                while not ended and (batch := deque(await asker.wait(self._take))):
+                while not self._ended and (batch := deque(await asker.wait(self._take))):
                     while batch:
                         item = batch.popleft()
                         if isinstance(item, _Question):
                             self._serve(item, asker)
                             continue
                         made = await self._dispatcher.dispatch(item, asker.own)
-                        ended = isinstance(item, RunFinished)
+                        self._ended = self._ended or isinstance(item, RunFinished)
                         yield item
                         for event in made:
                             yield event
                     run_waiting()
             finally:
                 asker.close()
-                if not ended and self.run is not None:
-                    await self._stop_and_tell(self.run, batch, asker)
+                await self.end(asker, batch)
 
-    async def _stop_and_tell(self, run: Run, batch: Iterable[Event | _Question], asker: Awaiting | Blocking) -> None:
-        """Stop the run; deliver the rest of the batch and the last events, which a blocked loop does not give."""
+    async def end(self, asker: Awaiting | Blocking, batch: Iterable[Event | _Question] = ()) -> None:
+        """Stop a run that has not ended; deliver the rest of the batch and the last events, which a blocked loop does
+        not give."""
+        run = self.run
+        if self._ended or run is None:
+            return
+        self._ended = True
         items = await asker.within(3 * CLEAN_UP, self._stop)
         told = [*batch, *(items or ())]
         if not any(isinstance(item, RunFinished) for item in told):

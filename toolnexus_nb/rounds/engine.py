@@ -344,7 +344,7 @@ class Run:
         return self.client.body(self.messages, tools, params, stream=self.options.stream, writer=writer)
 
     def _retrying(self, attempt: int, seconds: float, reason: str) -> None:
-        self.pipe.write(RetryScheduled(self.round, attempt, seconds, reason))
+        self.pipe.write(RetryScheduled(self.round, attempt, seconds, reason, self.client.retries + 1))
 
     def _keep_partial_answer(self) -> None:
         """What was said of a broken or stopped answer stays in the result, and in the history once tools have run."""

@@ -109,12 +109,14 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """Attempt `attempt` failed before its first byte was used; the request is sent again in `seconds`."""
+    """Attempt `attempt` of at most `attempts` failed before its first byte was used; the request is sent again in
+    `seconds`. `reason` is a few words; 0 attempts: not known."""
 
     round: int
     attempt: int
     seconds: float
     reason: str
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,18 @@ class HttpTransport:
 
         # A proxy of the environment is for the world outside: a server on this machine is asked directly.
         around: Mapping[str, None] = {f"all://{host}": None for host in _LOOPBACK}
-        return httpx.AsyncClient(
-            proxy=self._proxy,
-            verify=self._verify,
-            mounts=None if self._proxy else around,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
-        )
+        try:
+            return httpx.AsyncClient(
+                proxy=self._proxy,
+                verify=self._verify,
+                mounts=None if self._proxy else around,
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise SetupError(
+                f"HTTP could not be set up: {error}. Check the variables HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and "
+                "SSL_CERT_FILE"
+            ) from None
 
     async def aclose(self) -> None:
         """Close the pool; a later request opens a new one."""

@@ -98,6 +98,16 @@ class RunResult:
             total = total + usage
         return total
 
+    @property
+    def taken_back(self) -> bool:
+        """Whether the question was taken out of the conversation: it was stopped or failed before any tool had run.
+
+        A resumed run stands in the conversation already.
+        """
+        resumed = self.turn is not None and self.turn.earlier is not None
+        nothing_ran = not any(message.role == "tool" for message in self.messages)
+        return self.status in ("stopped", "error") and nothing_ran and not resumed
+
     def wire(self) -> list[Exchange]:
         """What was sent and what came back, request by request, retries included."""
         return list(self.exchanges)

@@ -6,13 +6,15 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from ..openai.errors import APIConnectionError, APIError, StreamError, ToolnexusError, retry_after
+from ..openai.errors import APIConnectionError, APIError, APITimeoutError, StreamError, ToolnexusError, retry_after
+from ..openai.redaction import redact
 
 if TYPE_CHECKING:
     from .profiles import Profile
 
 LONGEST_WAIT = 120.0
 """Seconds. An endpoint that asks for more is not waited for: a notebook must not freeze for an hour (K02)."""
+_FEW_WORDS = 100
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 8.0
 _NOT_IMPLEMENTED = frozenset({501, 505})
@@ -35,6 +37,19 @@ def is_retryable(error: ToolnexusError, profile: Profile) -> bool:
     if isinstance(error, StreamError) and error.status is None:
         return error.body is None
     return error.retryable and error.status not in _NOT_IMPLEMENTED
+
+
+def in_few_words(error: APIError) -> str:
+    """Why an attempt failed, for a line that is followed by the next attempt: no address and no advice yet."""
+    if isinstance(error, APITimeoutError):
+        return "no answer in time"
+    if isinstance(error, APIConnectionError):
+        return "no connection" if error.status is None else f"{error.status}"
+    if isinstance(error, StreamError) and error.status is None:
+        return "the answer broke off"
+    words = redact(" ".join(error.message.split()))
+    words = words if len(words) <= _FEW_WORDS else words[: _FEW_WORDS - 1] + "…"
+    return f"{error.status or ''} {words}".strip()
 
 
 def wait_before_retry(error: APIError, attempt: int) -> float | None:

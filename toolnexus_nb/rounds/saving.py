@@ -63,12 +63,19 @@ def read_chat(cls: type[C], path: Path, client: Any, toolkit: Any, options: dict
         raise ValueError(
             f"{path} is a chat of version {data.get('version')}; this toolnexus_nb reads version {VERSION}"
         )
-    chat = cls(client, toolkit, **{"system": data["system"], **data["options"], **data["params"], **options})
-    chat.messages = [Message.from_any(message) for message in data["messages"]]
-    chat.turns = [int(turn) for turn in data["turns"]]
-    chat.usage = Usage.model_validate(data["usage"])
-    if data["last"] is not None:
-        chat.last = _result(chat, data["last"])
+    try:
+        own = {name: value for name, value in data["options"].items() if name in (*_PLAIN_OPTIONS, "approve")}
+        settings = {"system": data["system"], **own, **data["params"], **options}
+        messages = [Message.from_any(message) for message in data["messages"]]
+        turns = [int(turn) for turn in data["turns"] if 0 <= int(turn) < len(messages)]
+        usage = Usage.model_validate(data["usage"])
+        last = data["last"] and dict(data["last"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is a damaged chat: {type(error).__name__}: {error}") from None
+    chat = cls(client, toolkit, **settings)
+    chat.messages, chat.turns, chat.usage = messages, turns, usage
+    if last is not None:
+        chat.last = _result(chat, last)
     return chat
 
 

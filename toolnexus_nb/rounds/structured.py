@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     from ..openai.errors import APIError
@@ -26,8 +26,11 @@ class Wanted:
     """What `returns=` asks for: any type pydantic knows. `value` is the validated answer once `answered`."""
 
     def __init__(self, returns: Any) -> None:
-        self._adapter: TypeAdapter[Any] = TypeAdapter(returns)
-        schema = self._adapter.json_schema()
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(returns)
+            schema = self._adapter.json_schema()
+        except PydanticUserError as error:
+            raise TypeError(f"returns= takes a type that has a JSON form, not {returns!r}: {error.message}") from None
         # Endpoints take objects only; everything else travels in an object with one key.
         self._boxed = schema.get("type") != "object" and "$ref" not in schema
         if self._boxed:
@@ -105,15 +108,15 @@ class Wanted:
         try:
             if self._boxed:
                 data = json.loads(text)
-                self.value = self._adapter.validate_python(data["value"] if isinstance(data, dict) else data)
-            else:
-                self.value = self._adapter.validate_json(text)
+                if isinstance(data, dict) and "value" in data:  # a model may forget the box
+                    text = json.dumps(data["value"])
+            self.value = self._adapter.validate_json(text)
         except ValidationError as error:
             return "; ".join(
                 f"{'.'.join(str(part) for part in item['loc']) or 'the answer'}: {item['msg']}"
                 for item in error.errors()[:5]
             )
-        except (ValueError, KeyError) as error:
+        except ValueError as error:
             return f"it is not the JSON that was asked for ({error})"
         self.answered = True
         return None

@@ -26,11 +26,29 @@ def describe_run(result: RunResult) -> str:
 
 
 def describe_call(record: CallRecord) -> str:
-    """`get_weather(city="Oslo") -> sunny [ok, 0.2 s]`"""
+    """`get_weather(city="Oslo") -> sunny [ok, 0.20 s]`"""
     return (
         f"{record.call.name}({_arguments(record.call.arguments)}) -> {_short(record.result.output)} "
-        f"[{_SIGNS[record.state]}, {record.seconds:.2g} s]"
+        f"[{_SIGNS[record.state]}, {duration(record.seconds)}]"
     )
+
+
+def duration(seconds: float | None) -> str:
+    """`4 ms`, `0.31 s`, `1.4 s`, `23 s`, `2 min 05 s`; nothing for None."""
+    if seconds is None:
+        return ""
+    if seconds < 0.0005:
+        return "under 1 ms"
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 0.995:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
 
 
 def _status(result: RunResult) -> str:

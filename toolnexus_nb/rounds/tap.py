@@ -6,6 +6,7 @@ blanked in the bytes that come back.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -35,7 +36,8 @@ class Exchange:
     """One request and what came back for it.
 
     `chunks` are (seconds since it was sent, bytes); `sent_at` is `time.time()`; `first_byte` and `ended` are seconds
-    since then, None while they have not happened; `attempt` counts from 1; `error` says how it failed.
+    since then, None while they have not happened; `attempt` counts from 1; `error` says how it failed;
+    `stopped`: it was cancelled from this side, by Stop or a time limit of the run.
     """
 
     request: WireRequest
@@ -48,6 +50,7 @@ class Exchange:
     first_byte: float | None = None
     ended: float | None = None
     error: str | None = None
+    stopped: bool = False
     notes: Sequence[str] = ()
 
     @property
@@ -121,6 +124,7 @@ class Tap:
         exchange.ended = time.perf_counter() - started
         if error is not None:
             exchange.error = f"{type(error).__name__}: {error}".rstrip(": ")
+            exchange.stopped = isinstance(error, asyncio.CancelledError)
         for observer in tuple(_observers):
             try:
                 observer(exchange)
@@ -151,7 +155,7 @@ class _Watched:
                 chunk = hide(chunk)
                 exchange.chunks.append((at, chunk))
                 yield chunk
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             self._tap._end(exchange, started, error)
             raise
 
