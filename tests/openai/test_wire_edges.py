@@ -51,6 +51,17 @@ def test_nothing_has_no_tokens() -> None:
     assert (estimate_tokens(None), counter.get_usage().total_tokens) == (0, 0)
 
 
+def test_a_dict_gets_its_estimate_as_a_dict() -> None:
+    counter = TokenCounter()
+    counter.add_completion_tokens_from_text("one two")
+    response: dict[str, Any] = {"choices": [], "usage": None}
+    counter.inject_usage_if_missing(response)
+    assert response["usage"]["completion_tokens"] == 2
+    assert response["usage"]["estimated"] is True
+    counter.inject_usage_if_missing(reported := {"usage": {"prompt_tokens": 1, "completion_tokens": 1}})
+    assert reported["usage"] == {"prompt_tokens": 1, "completion_tokens": 1}
+
+
 def test_an_empty_reply_is_called_empty() -> None:
     with pytest.raises(APIError, match="the reply is empty"):
         parse_response(b"")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from .arguments import write_arguments
 from .json_text import clean_text, dump_json
-from .types import ChatCompletionChunk, ChatCompletionResponse, Delta, Message, Usage, as_mapping, part_text
+from .types import ChatCompletionResponse, Delta, Message, Usage, as_mapping, part_text
 
 Method = Literal["words", "bytes"]
 
@@ -163,22 +163,30 @@ class TokenCounter:
         total = self._prompt + completion
         return Usage(prompt_tokens=self._prompt, completion_tokens=completion, total_tokens=total, estimated=True)
 
-    def inject_usage_if_missing(self, response: ChatCompletionResponse | ChatCompletionChunk) -> None:
-        """Give a response without a report the estimate; of a report, fill only a number that is 0 (and mark it).
+    def inject_usage_if_missing(self, response: Any) -> None:
+        """Give a response or chunk without a report the estimate; of a report, fill only a number that is 0 (and mark
+        it).
 
-        A report of a total alone is kept as it is, as is any report with both numbers.
+        A report of a total alone is kept as it is, as is any report with both numbers. A dict gets a dict.
         """
-        reported, estimate = response.usage, self.get_usage()
-        if reported is None or not (reported.prompt_tokens or reported.completion_tokens or reported.total_tokens):
-            response.usage = estimate
-        elif bool(reported.prompt_tokens) != bool(reported.completion_tokens):
+        told = response.get("usage") if isinstance(response, dict) else response.usage
+        reported, estimate = Usage.read(as_mapping(told or {})), self.get_usage()
+        if bool(reported.prompt_tokens) == bool(reported.completion_tokens):
+            if reported.prompt_tokens or reported.total_tokens:
+                return
+            filled = estimate
+        else:
             filled = reported.model_copy(deep=True)
             filled.prompt_tokens = reported.prompt_tokens or estimate.prompt_tokens
             filled.completion_tokens = reported.completion_tokens or estimate.completion_tokens
-            if (filled.prompt_tokens, filled.completion_tokens) != (reported.prompt_tokens, reported.completion_tokens):
-                filled.total_tokens = filled.prompt_tokens + filled.completion_tokens
-                filled.estimated = True
-                response.usage = filled
+            if (filled.prompt_tokens, filled.completion_tokens) == (reported.prompt_tokens, reported.completion_tokens):
+                return
+            filled.total_tokens = filled.prompt_tokens + filled.completion_tokens
+            filled.estimated = True
+        if isinstance(response, dict):
+            response["usage"] = filled.model_dump()
+        else:
+            response.usage = filled
 
     def _estimate(self, text: str) -> int:
         return estimate_tokens(text, self.method) if text else 0
