@@ -13,7 +13,7 @@ import sys
 import threading
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pydantic
 import pytest
@@ -28,6 +28,10 @@ from toolnexus_nb.rounds.client import Client
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+class Place(TypedDict):
+    city: str
 
 
 class Dated(pydantic.BaseModel, strict=True):
@@ -649,6 +653,7 @@ def test_a_damaged_file_is_named(scripted: Any, wire: Any, tmp_path: Path, key: 
         (list[Dated], '{"value": [{"day": "2026-01-02"}]}', [Dated(day=datetime.date(2026, 1, 2))]),
         (Dated | None, '{"day": "2026-01-02"}', Dated(day=datetime.date(2026, 1, 2))),
         (Dated | None, '{"value": null}', None),
+        (Place, '{"city": "Oslo"}', {"city": "Oslo"}),
     ],
 )
 def test_a_wanted_value_is_read_with_and_without_its_box(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from ..tools.annotations import NoJsonForm, expressible
+
 if TYPE_CHECKING:
     from ..openai.errors import APIError
     from ..openai.types import ToolCall
@@ -27,10 +29,11 @@ class Wanted:
 
     def __init__(self, returns: Any) -> None:
         try:
+            expressible(returns)  # makes pydantic take typing's TypedDict before Python 3.12
             self._adapter: TypeAdapter[Any] = TypeAdapter(returns)
             schema = self._adapter.json_schema()
-        except PydanticUserError as error:
-            raise TypeError(f"returns= takes a type that has a JSON form, not {returns!r}: {error.message}") from None
+        except (PydanticUserError, NoJsonForm) as error:
+            raise TypeError(f"returns= takes a type that has a JSON form, not {returns!r}: {error}") from None
         # Endpoints take objects only; everything else travels in an object with one key.
         self._boxed = schema.get("type") != "object" and "$ref" not in schema
         if self._boxed:
