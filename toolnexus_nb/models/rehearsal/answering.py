@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from . import phrasing
 from .conversation import Call
 from .offers import Offer, Parameter
-from .steps import Step
+from .step import Step
 
 WHO = "I am the rehearsal model: no language model, only a planner that matches the words of a prompt with tools."
 TOOLS_WITHHELD = (

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 from .choosing import Match, choose, match
+from .cues import VALUES
 from .lexicon import RESULTS
 from .offers import Offer
 from .reading import Reading
@@ -106,6 +107,11 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
         one, other = _clause(offers, left), _clause(offers, right)
         if one is None or other is None:
             continue
+        taken = _lent(right, other.match)
+        if taken:
+            longer = _clause(offers, reading.slice(0, at + 1 + taken))
+            if longer is not None and longer.match.offer.name == one.match.offer.name:
+                one, right = longer, right.slice(taken + 1, len(right.tokens))
         rest = _split(offers, right)
         nearest = rest[0].match if rest else other.match
         again = one.match.offer.name == nearest.offer.name and not (rest and _takes_up(rest[0]))
@@ -114,6 +120,17 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
         return [one, *(rest or [other])]
     whole = _clause(offers, reading)
     return [whole] if whole is not None else []
+
+
+def _lent(right: Reading, found: Match) -> int:
+    """How many tokens at the beginning belong to the clause before: "Rome," in "and Rome, and 2 plus 2"."""
+    taken = 0
+    for at, token in enumerate(right.tokens):
+        if token.lower in _SOFT and token.kind in ("word", "mark"):
+            taken = at
+        elif token.kind not in VALUES or at in found.filled.used:
+            break
+    return taken
 
 
 def _says_something(reading: Reading) -> bool:

@@ -15,7 +15,8 @@ from .lexicon import OPENERS, STOP
 from .offers import Offer
 from .reading import Reading, read
 from .resolving import value_from
-from .steps import Earlier, Step, chained, find_steps, spread
+from .step import Earlier, Step
+from .steps import chained, find_steps, spread
 from .words import worth
 
 

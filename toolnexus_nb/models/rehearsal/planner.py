@@ -20,7 +20,7 @@ from .mending import mend
 from .offers import Offer, read_offers
 from .reading import Reading, read
 from .resolving import value_from
-from .steps import Earlier, Step
+from .step import Earlier, Step
 
 _UNREAD = re.compile(r"could not be read|not valid JSON|invalid JSON|cut off|parse", re.IGNORECASE)
 """How an error says that arguments never arrived: then the same call is made again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from .choosing import THRESHOLD, Match, could_fit, rank
@@ -13,34 +13,19 @@ from .lexicon import POINTING
 from .offers import Offer, Parameter
 from .reading import Reading
 from .spelling import mended
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """Stands for the result of an earlier step, by its number."""
-
-    step: int
-
-
-@dataclass(frozen=True)
-class Step:
-    """One call to make. `arguments` may hold `Earlier`; `missing` is what the prompt does not say."""
-
-    offer: Offer
-    arguments: dict[str, Any]
-    missing: tuple[Parameter, ...] = ()
-    match: Match | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def needs(self) -> frozenset[int]:
-        """The steps whose results this one takes."""
-        return frozenset(value.step for value in self.arguments.values() if isinstance(value, Earlier))
+from .step import Earlier, Step
+from .sums import folded, written_sum
 
 
 def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
     """The calls a prompt asks for, in its order; empty when no tool fits."""
     steps: list[Step] = []
     reading = mended(reading, offers)
+    reckoned = written_sum(offers, reading)
+    if reckoned is not None:
+        steps, reading = reckoned
+        if not reading.tokens:
+            return steps
     if not any(parameter.kind in ("array", "object") for offer in offers for parameter in offer.parameters):
         reading = reading.without_lists()
     for clause in clauses(offers, reading):
@@ -55,7 +40,7 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
                 continue
             found = _shared(found, steps)
         nested = _nested(offers, found, clause.reading, len(steps))
-        steps.extend(nested or spread(found, clause.reading))
+        steps.extend(nested or folded(found, clause.reading, len(steps)) or spread(found, clause.reading))
     return _without_repeats(steps)[:MOST_CALLS]
 
 
