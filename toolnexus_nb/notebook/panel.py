@@ -373,6 +373,7 @@ class EventPanel(EventHandler):
             if self.state.status != "paused" or not pending <= self._decisions.keys():
                 return
             decisions, self._decisions = self._decisions, {}
+            closed(self)  # the run goes on: a cell that starts meanwhile must not end its panel
         if self.on_decisions is not None:
             self.on_decisions(decisions)
 
