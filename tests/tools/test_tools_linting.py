@@ -171,7 +171,7 @@ def test_strict_blockers_are_errors_when_strict_is_asked():
 
 
 def test_providers_have_eyes_of_their_own():
-    tool = schema_tool({"a": {"type": "integer", "exclusiveMinimum": 0, **D}}, anyOf=[{"required": ["a"]}])
+    tool = schema_tool({"a": {"type": "number", "exclusiveMinimum": 0, **D}}, anyOf=[{"required": ["a"]}])
     assert "gemini-loses" in codes(tool, "gemini")
     assert "anthropic-loses" in codes(tool, "anthropic")
     assert not {"gemini-loses", "anthropic-loses"} & set(codes(tool))

@@ -58,6 +58,17 @@ def test_a_wrong_or_missing_discriminator_is_told_by_its_key() -> None:
     assert said(adopt, pet={}) == 'adopt was not run: pet.kind is missing: one of "cat", "dog" is required'
 
 
+def test_an_object_that_is_none_of_a_unions_branches_is_told_all_of_them() -> None:
+    def measure(span: Cat | Square | None) -> None:
+        """Measure it."""
+
+    assert said(measure, span={"width": 3}) == (
+        "measure was not run: span must be an object with kind, lives (optional) or an object with side or null, "
+        'but got {"width": 3}'
+    )
+    assert said(measure, span={"side": "x"}) == 'measure was not run: span.side must be an integer, but got "x"'
+
+
 class Ids(RootModel[list[int]]):
     pass
 

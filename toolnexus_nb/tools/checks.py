@@ -27,7 +27,10 @@ def objections(path: Path, schema: Any, value: Any, definitions: JSONSchema) -> 
         ]
         if not tried:
             return [(path, wrong_value(path, schema, value, definitions))]
-        return min(tried, key=len)
+        tried.sort(key=len)
+        if len(tried) > 1 and tried[0] and len(tried[0]) == len(tried[1]):  # nobody knows which was meant
+            return [(path, wrong_value(path, schema, value, definitions))]
+        return tried[0]
     kind = schema.get("type")
     if kind in ("integer", "number"):
         wrong = isinstance(value, bool)
@@ -159,7 +162,8 @@ class _Refusals:
     def _meant(
         self, branches: list[Any], before: tuple[int | str, ...], value: Any
     ) -> tuple[int | str, JSONSchema] | None:
-        """(pydantic's tag, schema) of the branch an object was meant for: the one with the fewest errors."""
+        """(pydantic's tag, schema) of the branch an object was meant for: the one with the fewest errors, then the
+        fewest strange keys."""
         if not isinstance(value, dict):
             return None
         depth = len(before)
@@ -175,8 +179,11 @@ class _Refusals:
         else:  # a discriminated union has chosen by itself
             candidates = {tag: one for tag in tags for one in known if _has_choice(one, tag)}
         objects = {tag: one for tag, one in candidates.items() if one.get("type") == "object"}
-        ranked = sorted(objects, key=lambda tag: costs[tag])
-        if not ranked or (len(ranked) > 1 and costs[ranked[0]] == costs[ranked[1]]):
+        strange = {tag: len(set(value) - set(one.get("properties", ()))) for tag, one in objects.items()}
+        ranked = sorted(objects, key=lambda tag: (costs[tag], strange[tag]))
+        if not ranked or (value and min(strange.values()) == len(value)):
+            return None
+        if len(ranked) > 1 and all(of[ranked[0]] == of[ranked[1]] for of in (costs, strange)):
             return None
         return ranked[0], objects[ranked[0]]
 

@@ -285,12 +285,12 @@ class _Scope:
                 written = annotation_text(annotation)
                 raise SignatureError(
                     f"{self._title}: the annotation of {raw.name}, {written}, cannot be read: {wrong}"
-                ) from wrong
+                ) from None
         missing_name = error.name if error is not None else annotation_text(annotation)
         raise SignatureError(
             f"{self._title}: the annotation of {raw.name} names {missing_name}, which is not defined where "
             f"{self._title} was written; define it before the tool is made, at the top of a cell or module"
-        ) from error
+        ) from None
 
     def names(self) -> dict[str, Any]:
         """Everything an annotation here may name, the nearest meaning first."""
