@@ -8,26 +8,19 @@ from dataclasses import dataclass
 
 from .cues import VALUES
 from .filling import Filled, fill
-from .lexicon import ACTS, OPENERS, STOP, TELLING, VERBS, WISHES
+from .lexicon import OPENERS, STOP
+from .misfits import SEEKING, asks_for_else, explains, misfit
 from .offers import Offer
 from .reading import Reading
 from .words import best_kin, stem, worth
 
 _GENERAL_VERBS = frozenset("get find calculate compute determine show create generate".split())
 _BEING = frozenset("is was are were be it's will would does did going".split())
-_SEEKS = frozenset("search find lookup query google".split())
-_SEARCHES = _SEEKS | frozenset("web internet wikipedia wiki online bing duckduckgo look up".split())
-_OPERATIONS = frozenset(
-    "multiply multiplied multiplying divide divided dividing subtract subtracted subtracting".split()
-)
+_SEARCHES = SEEKING | frozenset("web internet wikipedia wiki online bing duckduckgo look up".split())
 _UNHEARD = 0.3
 """The most a tool gets when no word of the prompt speaks for it."""
-_ASKING = frozenset("what which who whom whose when where why how is are was were do does did will would there".split())
 _POINTERS = frozenset(("it", "that", "there", "them", "result"))
 _TELLING = frozenset(("language", "currency", "email", "url", "path", "unit"))
-_OTHERWISE = _ASKING | _SEEKS | frozenset("show list tell count compare describe explain check look view".split())
-"""How a clause begins that asks for something else than an act it does not name."""
-_DETERMINERS = frozenset("a an the this that my your his her our their its of in no any some".split())
 THRESHOLD = 0.5
 """A tool is called only from this score on. The parts were weighed on prompts with and without a fitting tool."""
 
@@ -73,7 +66,7 @@ def _match(offer: Offer, reading: Reading) -> Match:
             heard.append(token.text)
         if token.kind != "word" or not worth(token.lower):
             continue
-        near = _explains(token.stem, offer)
+        near = explains(token.stem, offer)
         if at not in filled.used:
             explained.append((worth(token.lower), near))
         strong = worth(token.lower) >= 1 and best_kin(token.stem, offer.told_stems) >= 0.6
@@ -95,12 +88,7 @@ def _match(offer: Offer, reading: Reading) -> Match:
         - 0.1 * idle
     )
     score += 0.1 * _same_verb(offer, reading) + 0.25 * _general_search(filled, reading)
-    if _foreign_verb(filled, reading) or _foreign_operation(filled, reading):
-        score -= 0.5
-    if _idle_act(offer, reading):
-        score -= 0.25
-    if _tells(reading):
-        score -= 0.25
+    score -= misfit(filled, reading)
     if _called_by_name(offer, reading):
         heard.append(offer.name)
         score += 0.3
@@ -135,61 +123,10 @@ def _general_search(filled: Filled, reading: Reading) -> bool:
     words = set(filled.offer.name_words)
     return (
         words <= _SEARCHES
-        and bool(words & _SEEKS)
-        and bool(reading.lower_words & (_SEEKS | {"look", "google"}))
+        and bool(words & SEEKING)
+        and bool(reading.lower_words & (SEEKING | {"look", "google"}))
         and not filled.missing
     )
-
-
-def _foreign_verb(filled: Filled, reading: Reading) -> bool:
-    """Whether the prompt opens with a verb that the tool knows nothing of: "drop the table" is no listing."""
-    for at, token in enumerate(reading.tokens[:6]):
-        if token.kind != "word":
-            return False
-        if worth(token.lower) >= 1:
-            return at not in filled.used and token.lower in VERBS and _explains(token.stem, filled.offer) < 0.6
-        if token.lower in _ASKING:
-            return False
-    return False
-
-
-def _foreign_operation(filled: Filled, reading: Reading) -> bool:
-    """Whether the prompt names a kind of reckoning the tool does not do: "multiply" for a tool that adds."""
-    return any(
-        token.kind == "word" and token.lower in _OPERATIONS and _explains(token.stem, filled.offer) < 0.6
-        for at, token in enumerate(reading.tokens)
-        if at not in filled.used
-    )
-
-
-def _idle_act(offer: Offer, reading: Reading) -> bool:
-    """Whether a tool that changes something would be called without its work being said, or only as a noun.
-
-    "When was the battle" asks nobody to cancel an event, "in alphabetical order" nobody to order.
-    """
-    verb = offer.name_words[0] if offer.name_words else ""
-    if verb not in ACTS:
-        return False
-    own = stem(verb)
-    words = [(at, token) for at, token in enumerate(reading.tokens) if token.kind == "word"]
-    if len(offer.name_words) == 1:
-        return not any(best_kin(token.stem, [own]) >= 0.6 and _stands_as_verb(reading, at) for at, token in words)
-    first = next((token.lower for _, token in words if token.lower != "please"), "")
-    return first in _OTHERWISE and not any(best_kin(token.stem, [own]) >= 0.6 for _, token in words)
-
-
-def _stands_as_verb(reading: Reading, at: int) -> bool:
-    """Whether the word before leaves room for a verb: not after "the", "my", or a word that describes it."""
-    before = reading.tokens[at - 1] if at else None
-    if before is None or before.kind != "word":
-        return True
-    return before.lower not in _DETERMINERS and (worth(before.lower) < 1 or before.lower in OPENERS)
-
-
-def _tells(reading: Reading) -> bool:
-    """Whether a clause only tells something: "I saw him twice", but not "I need two of them"."""
-    words = [token.lower for token in reading.tokens if token.kind == "word"]
-    return bool(words) and words[0] in TELLING and not WISHES & set(words) and reading.tokens[-1].text != "?"
 
 
 def _called_by_name(offer: Offer, reading: Reading) -> bool:
@@ -241,15 +178,6 @@ def _points(reading: Reading) -> bool:
     )
 
 
-def _explains(word: str, offer: Offer) -> float:
-    return max(
-        best_kin(word, offer.name_stems),
-        0.9 * best_kin(word, offer.description_stems),
-        0.8 * best_kin(word, offer.parameter_stems),
-        0.6 * best_kin(word, offer.hint_stems),
-    )
-
-
 def rank(offers: list[Offer], reading: Reading) -> list[Match]:
     """All tools held against a clause, the best first."""
     return sorted((match(offer, reading) for offer in offers), key=lambda one: -one.score - 0.1 * _given(one))
@@ -270,8 +198,10 @@ def choose(offers: list[Offer], reading: Reading, least: float = THRESHOLD) -> M
     """The tool a clause asks for, or None when nothing fits."""
     if least >= _UNHEARD:
         offers = [offer for offer in offers if could_fit(offer, reading)]
-    ranked = rank(offers, reading)
-    return ranked[0] if ranked and ranked[0].score >= least else None
+    for found in rank(offers, reading):
+        if found.score - (0.3 if asks_for_else(found.filled, reading) else 0.0) >= least:
+            return found
+    return None
 
 
 def could_fit(offer: Offer, reading: Reading) -> bool:

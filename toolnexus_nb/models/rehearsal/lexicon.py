@@ -62,7 +62,7 @@ VERBS = frozenset(
 ACTS = frozenset(
     """approve book buy cancel clear complete create delete drop enter insert install kick lend lock mark move order
     pause pay place play post publish purchase put remove rename reserve reset return run schedule sell send set share
-    ship start stop submit transfer turn update upload write""".split()
+    ship start stop submit transfer turn update upload write roll flip pick make plot draw unlock""".split()
 )
 
 # Somebody who begins a sentence with one of these tells something, unless a wish is in it.
