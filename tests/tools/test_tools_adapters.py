@@ -359,3 +359,32 @@ def test_gemini_gets_what_a_schema_says_in_other_words() -> None:
         "count": {"type": "integer", "minimum": 1, "maximum": 9},
     }
     assert not [change for change in changes if change.lossy]
+
+
+def test_openai_gets_no_choice_at_the_top_and_no_array_without_items() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array"},
+            "pair": {"type": "array", "items": [{"type": "string"}, {"type": "array"}]},
+        },
+        "anyOf": [{"required": ["names"]}, {"required": ["pair"]}],
+    }
+    report: list[Change] = []
+    tool = tn.native_tool("join", "Join them.", schema, lambda arguments: "")
+    parameters = tn.to_openai([tool], report=report)[0]["function"]["parameters"]
+    assert parameters == {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array", "items": {}},
+            "pair": {"type": "array", "items": {}, "prefixItems": [{"type": "string"}, {"type": "array", "items": {}}]},
+        },
+    }
+    assert [(change.where, change.lossy) for change in report] == [
+        ("the arguments", True),
+        ("names", False),
+        ("pair", False),
+        ("pair[]", False),
+    ]
+    assert any(finding.code == "openai-loses" for finding in tn.lint(tool))
+    assert tool.input_schema["anyOf"]

@@ -144,7 +144,9 @@ class _Reader:
                 "hint",
                 path,
                 "has no description",
-                'Describe it in the docstring, or Annotated[..., "text"].',
+                'Describe it in the docstring, or Annotated[..., "text"].'
+                if self._generated
+                else 'Add a "description".',
             )
         if not {"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "not"} & set(value) and not (
             set(value) & {"types", "typ"}
@@ -273,6 +275,10 @@ def _items(node: JSONSchema, path: str) -> Iterator[Remark]:
             path,
             "is an array without items, which OpenAI refuses",
             'Add "items", for instance {"type": "string"}.',
+        )
+    elif isinstance(node.get("items"), list):
+        yield Remark(
+            "listed-items", "warning", path, "lists its items one by one, which is the old way", 'Write "prefixItems".'
         )
     elif node.get("items") in ({}, True):
         yield Remark("any-items", "warning", path, "is an array of anything", "Say what its items are: list[str].")

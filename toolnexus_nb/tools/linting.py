@@ -12,7 +12,7 @@ from .binding import SignatureBinder
 from .definition import Tool
 from .lint_schema import Remark, malformed_remarks, schema_remarks
 from .names import LONGEST, is_wire_name, wire_name
-from .portable import Change, for_anthropic, for_gemini
+from .portable import Change, for_anthropic, for_gemini, for_openai
 from .signature import SignatureError
 from .strict import strict_form
 
@@ -135,7 +135,7 @@ def _description(tool: Tool, provider: str) -> Iterator[Finding]:
             tool.name,
             None,
             "has no description, so a model can only guess what it does",
-            f"Write a docstring into {tool.name}.",
+            f"Write a docstring into {tool.name}." if isinstance(tool.binder, SignatureBinder) else "Give it one.",
         )
     elif _words(text) <= _words(tool.name):
         yield Finding(
@@ -204,10 +204,8 @@ def _provider(tool: Tool, provider: str, schema: dict[str, Any]) -> Iterator[Fin
                 "Mend that, or leave strict=True out.",
             )
     changes: list[Change] = []
-    if provider == "gemini":
-        for_gemini(schema, tool.name, changes)
-    elif provider == "anthropic":
-        for_anthropic(schema, tool.name, changes)
+    adapt = {"gemini": for_gemini, "anthropic": for_anthropic}.get(provider, for_openai)
+    adapt(schema, tool.name, changes)
     for change in changes:
         if change.lossy:
             where = None if change.where == "the arguments" else change.where

@@ -23,17 +23,53 @@ class Change:
 
 
 def for_openai(schema: JSONSchema, tool: str, changes: list[Change]) -> JSONSchema:
-    """An object schema with `properties`; OpenAI's plain mode takes everything else."""
-    return _object_at_top(schema)
+    """OpenAI refuses choices at the top of an input schema and arrays without `items` anywhere (quirk H09)."""
+    refused = ("anyOf", "oneOf", "allOf", "not", "enum")
+    plain = _without_at_top(_object_at_top(schema), refused, "OpenAI", tool, changes)
+    result: JSONSchema = _with_items(plain, "the arguments", tool, changes)
+    return result
 
 
 def for_anthropic(schema: JSONSchema, tool: str, changes: list[Change]) -> JSONSchema:
     """Anthropic refuses anyOf, oneOf and allOf at the top of an input schema, nothing below it."""
-    result = _object_at_top(schema)
-    for key in ("anyOf", "oneOf", "allOf"):
-        if key in result:
-            del result[key]
-            changes.append(Change(tool, "the arguments", f"{key} removed: Anthropic takes none at the top"))
+    return _without_at_top(_object_at_top(schema), ("anyOf", "oneOf", "allOf"), "Anthropic", tool, changes)
+
+
+def _without_at_top(
+    schema: JSONSchema, refused: tuple[str, ...], provider: str, tool: str, changes: list[Change]
+) -> JSONSchema:
+    for key in refused:
+        if key in schema:
+            changes.append(Change(tool, "the arguments", f"{key} removed: {provider} takes none at the top"))
+    return {key: value for key, value in schema.items() if key not in refused}
+
+
+_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_BELOW = frozenset({"items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additionalProperties"})
+
+
+def _with_items(node: Any, where: str, tool: str, changes: list[Change]) -> Any:
+    """A schema (or a list of them) in which every array says its items; those it lists one by one are prefixItems."""
+    if isinstance(node, list):
+        return [_with_items(one, where, tool, changes) for one in node]
+    if not isinstance(node, dict):
+        return node
+    if isinstance(node.get("items"), list):
+        node = {**node, "prefixItems": node["items"], "items": {}}
+        changes.append(Change(tool, where, "items listed one by one sent as prefixItems", lossy=False))
+    elif node.get("type") == "array" and "items" not in node:
+        node = {**node, "items": {}}
+        changes.append(Change(tool, where, "array without items sent as one of anything", lossy=False))
+    result: JSONSchema = {}
+    for key, value in node.items():
+        if key in _BY_NAME and isinstance(value, dict):
+            value = {
+                name: _with_items(one, name if where == "the arguments" else f"{where}.{name}", tool, changes)
+                for name, one in value.items()
+            }
+        elif key in _BELOW:
+            value = _with_items(value, f"{where}[]" if key in ("items", "prefixItems") else where, tool, changes)
+        result[key] = value
     return result
 
 
