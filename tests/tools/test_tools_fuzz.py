@@ -148,24 +148,26 @@ def test_any_text_as_arguments_is_a_result(text):
     assert isinstance(result.output, str)
 
 
+@tn.tool
+async def typed(
+    n: int, flag: bool = False, color: Color = Color.RED, point: Optional[Point] = None, tags: list[str] = []
+) -> None:
+    assert type(n) is int
+    assert type(flag) is bool
+    assert isinstance(color, Color)
+    assert point is None or isinstance(point, Point)
+    assert all(isinstance(tag, str) for tag in tags)
+
+
+ITS_SCHEMA = jsonschema.Draft202012Validator(typed.input_schema)
+
+
 @settings(max_examples=150, deadline=None)
 @given(arguments=st.dictionaries(st.sampled_from(["n", "flag", "color", "point", "tags"]), VALUES))
 def test_what_the_schema_accepts_the_function_accepts(arguments):
     """The advertised schema keeps its word: whatever is valid under it runs."""
-
-    async def f(
-        n: int, flag: bool = False, color: Color = Color.RED, point: Optional[Point] = None, tags: list[str] = []
-    ) -> None:
-        assert type(n) is int
-        assert type(flag) is bool
-        assert isinstance(color, Color)
-        assert point is None or isinstance(point, Point)
-        assert all(isinstance(tag, str) for tag in tags)
-
-    tool = tn.tool(f)
-    valid = jsonschema.Draft202012Validator(tool.input_schema).is_valid(arguments)
-    result = asyncio.run(run_call(tool, arguments))
-    assert not (valid and result.is_error), result.output
+    result = asyncio.run(run_call(typed, arguments))
+    assert not (ITS_SCHEMA.is_valid(arguments) and result.is_error), result.output
     assert "Assertion" not in result.output
 
 

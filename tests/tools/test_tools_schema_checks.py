@@ -19,30 +19,32 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3),
     max_leaves=5,
 )
-PLAIN = st.deferred(
-    lambda: st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(
-                ["string", "integer", "number", "boolean", "array", "object", "null", ["string", "null"]]
-            ),
-            "enum": st.lists(st.integers(0, 2) | st.booleans() | st.text("ab", max_size=2), min_size=1, max_size=3),
-            "const": st.integers(0, 2) | st.booleans(),
-            "minimum": st.integers(-2, 2),
-            "exclusiveMaximum": st.integers(-2, 2),
-            "minLength": st.integers(0, 2),
-            "maxItems": st.integers(0, 2),
-            "pattern": st.sampled_from(["a", "^b"]),
-            "items": PLAIN,
-            "uniqueItems": st.booleans(),
-            "properties": st.dictionaries(st.sampled_from("xyz"), PLAIN, max_size=2),
-            "required": st.lists(st.sampled_from("xyz"), max_size=2),
-            "additionalProperties": st.booleans() | PLAIN,
-            "anyOf": st.lists(PLAIN, min_size=1, max_size=2),
-            "allOf": st.lists(PLAIN, min_size=1, max_size=2),
-        },
-    )
-)
+LEAVES: dict[str, Any] = {
+    "type": st.sampled_from(["string", "integer", "number", "boolean", "array", "object", "null", ["string", "null"]]),
+    "enum": st.lists(st.integers(0, 2) | st.booleans() | st.text("ab", max_size=2), min_size=1, max_size=3),
+    "const": st.integers(0, 2) | st.booleans(),
+    "minimum": st.integers(-2, 2),
+    "exclusiveMaximum": st.integers(-2, 2),
+    "minLength": st.integers(0, 2),
+    "maxItems": st.integers(0, 2),
+    "pattern": st.sampled_from(["a", "^b"]),
+    "uniqueItems": st.booleans(),
+    "required": st.lists(st.sampled_from("xyz"), max_size=2),
+}
+
+
+def with_inner(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    below = {
+        "items": inner,
+        "properties": st.dictionaries(st.sampled_from("xyz"), inner, max_size=2),
+        "additionalProperties": st.booleans() | inner,
+        "anyOf": st.lists(inner, min_size=1, max_size=2),
+        "allOf": st.lists(inner, min_size=1, max_size=2),
+    }
+    return st.fixed_dictionaries({}, optional={**LEAVES, **below})
+
+
+PLAIN = st.recursive(st.fixed_dictionaries({}, optional=LEAVES), with_inner, max_leaves=6)
 
 
 @settings(max_examples=150, deadline=None)
