@@ -39,7 +39,7 @@ def misfit(filled: Filled, reading: Reading) -> float:
     if _foreign_verb(filled, reading) or _foreign_operation(filled, reading):
         against += 0.5
     if _idle_act(offer, reading):
-        against += 0.4
+        against += 0.45
     if _tells(reading):
         against += 0.25
     if _about_the_word(offer, reading):
@@ -87,7 +87,8 @@ def _idle_act(offer: Offer, reading: Reading) -> bool:
     if verb not in ACTS:
         return False
     own = stem(verb)
-    words = [(at, token) for at, token in enumerate(reading.tokens) if token.kind == "word"]
+    things = {stem(word) for word in offer.name_words[1:]}  # "a coin" speaks for the coin, not for flipping it
+    words = [(at, t) for at, t in enumerate(reading.tokens) if t.kind == "word" and t.stem not in things]
     if len(offer.name_words) == 1:
         return not any(best_kin(token.stem, [own]) >= 0.6 and _stands_as_verb(reading, at) for at, token in words)
     first = next((token.lower for _, token in words if token.lower != "please"), "")
