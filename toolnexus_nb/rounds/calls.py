@@ -106,7 +106,7 @@ class Caller:
         elif self._decisions is not None:
             said = Verdict("wait")
         else:
-            await self._run.pipe.tell(ApprovalAsked(self._run.round, call, reason))
+            await self._run.sink.tell(ApprovalAsked(self._run.round, call, reason))
             said = await decide(self._options.approve, call, self._options.ask)
         if said.kind == "wait":
             return Outcome(answer=WAITING, pending=Pending(call, reason))
@@ -117,7 +117,7 @@ class Caller:
 
     async def _start(self, call: ToolCall, running: ToolCall, tool: Tool | None) -> None:
         self._shown[id(call)] = running
-        await self._run.pipe.tell(ToolStarted(self._run.round, running, tool))
+        await self._run.sink.tell(ToolStarted(self._run.round, running, tool))
         self._began[id(call)] = time.monotonic()
 
     async def _execute(self, call: ToolCall, tool: Tool) -> ToolResult:
@@ -145,7 +145,7 @@ class Caller:
         def report(progress: float | None, total: float | None, message: str | None) -> None:
             event = ToolProgress(run.round, call_id, progress, total, message)
             try:
-                loop.call_soon_threadsafe(run.pipe.write, event)
+                loop.call_soon_threadsafe(run.sink.write, event)
             except RuntimeError:
                 return  # the loop is closed: the run is over and nobody listens
 
@@ -168,7 +168,7 @@ class Caller:
         began = self._began.get(id(call))
         seconds = 0.0 if began is None else time.monotonic() - began
         shown = self._shown.get(id(call), call)
-        self._run.pipe.write(ToolFinished(self._run.round, shown, result, seconds, state))
+        self._run.sink.write(ToolFinished(self._run.round, shown, result, seconds, state))
         record = CallRecord(shown, result, seconds, state, self._run.round)
         return Outcome(answer=result.output or NO_OUTPUT, record=record)
 

@@ -261,19 +261,19 @@ class Chat:
         )
 
     async def _run_out(self, turn: _Turn, asker: Awaiting | Blocking) -> RunResult:
-        async for _ in self._events(turn, asker, listened=False):
+        async for _ in self._events(turn, asker, heard=False):
             pass
         assert self.last is not None
         return self.last
 
     async def _events(
-        self, turn: _Turn, asker: Awaiting | Blocking, *, listened: bool = True
+        self, turn: _Turn, asker: Awaiting | Blocking, *, heard: bool = True
     ) -> AsyncGenerator[Event, None]:
         """One question or resumption, from the first event to the state the chat is left in."""
         await self._end_abandoned(asker)
         self._turn = turn
         try:
-            delivery, start = self._begin(turn, listened)
+            delivery, start = self._begin(turn, heard)
             turn.end = lambda asker: self._end(turn, delivery, start, asker)
             events = delivery.events(asker)
             try:
@@ -307,7 +307,7 @@ class Chat:
         if self._turn is turn:
             self._turn = None
 
-    def _begin(self, turn: _Turn, listened: bool) -> tuple[Delivery, int]:
+    def _begin(self, turn: _Turn, heard: bool) -> tuple[Delivery, int]:
         """The delivery of a run, and where in `messages` it begins."""
         self._close_pending(turn)
         if turn.message is not None:
@@ -323,19 +323,20 @@ class Chat:
         params = {**self.params, **{key: value for key, value in turn.overrides.items() if key not in _OPTIONS}}
         client, toolkit = self._client, self.toolkit
 
-        def make(ask: Callable[..., Awaitable[Any]]) -> Run:
+        def make(delivery: Delivery) -> Run:
             return Run(
                 client,
                 toolkit,
                 messages,
-                RunOptions(params=params, wanted=turn.wanted, hooks=self._hooks.copy(), ask=ask, **options),
+                RunOptions(params=params, wanted=turn.wanted, hooks=self._hooks.copy(), ask=delivery.ask, **options),
+                delivery,
                 own_from=start + len(head),
                 earlier=turn.earlier,
                 decisions=turn.decisions,
             )
 
         dispatcher = Dispatcher([tool_handler_from_context(), *self._handlers, turn.handler])
-        return Delivery(make, dispatcher, listened=listened), start
+        return Delivery(make, dispatcher, heard=heard), start
 
     def _close_pending(self, turn: _Turn) -> None:
         """A new question instead of a decision: what waited is answered, since the history must say something."""

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from ..tools.background import HAS_THREADS, block, hop, main_thread_open, on_background_loop, submit, ticking
 from .dispatch import Dispatcher
-from .engine import CLEAN_UP, HELD, Run
+from .engine import CLEAN_UP, Run
 from .events import Event, RunFinished
 
 T = TypeVar("T")
@@ -129,20 +129,21 @@ class _Question:
 
 
 class Delivery:
-    """One run on its way to the side that asked. Made there; `make` builds the run on the loop that runs it.
+    """One run on its way to the side that asked: the sink of its events. Made there; `make` builds the run, on the loop
+    that runs it.
 
-    `listened`: whether anybody hears the events. If nobody does, only the last crosses over, and no tool waits for it.
+    `heard`: whether anybody hears the events. If nobody does, only the last crosses over, and no tool waits.
     """
 
-    def __init__(
-        self, make: Callable[[Callable[..., Awaitable[Any]]], Run], dispatcher: Dispatcher, *, listened: bool
-    ) -> None:
-        self._listened = listened or bool(dispatcher.handlers)
+    def __init__(self, make: Callable[[Delivery], Run], dispatcher: Dispatcher, *, heard: bool) -> None:
+        self.heard = heard or bool(dispatcher.handlers)
         self._make = make
         self._dispatcher = dispatcher
         self._items: list[Event | _Question] = []
         self._more: asyncio.Event | None = None
-        self._taken: asyncio.Event | None = None
+        self._told: list[asyncio.Future[None]] = []
+        """Who waits until what it told has been dealt with: not taken yet, and taken."""
+        self._taken: list[asyncio.Future[None]] = []
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
@@ -154,26 +155,27 @@ class Delivery:
     def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._more = more = asyncio.Event()
-        self._taken = asyncio.Event()
-        self.run = self._make(self._ask)
-        self._task = self._loop.create_task(self._pump(self.run), name="toolnexus-delivery")
+        self.run = self._make(self)
+        self._task = self.run.start()
         self._task.add_done_callback(lambda _: more.set())
 
-    async def _pump(self, run: Run) -> None:
-        assert self._taken is not None
-        async for event in run.events():
-            if self._listened or isinstance(event, RunFinished):
-                self._put(event)
-            if self._listened and isinstance(event, HELD) and not self._stopping:
-                self._taken.clear()
-                await self._taken.wait()
+    def write(self, event: Event) -> None:
+        if self.heard or isinstance(event, RunFinished):
+            self._put(event)
+
+    async def tell(self, event: Event) -> None:
+        if self.heard and not self._stopping:
+            dealt_with = asyncio.get_running_loop().create_future()
+            self._told.append(dealt_with)
+            self._put(event)
+            await dealt_with
 
     def _put(self, item: Event | _Question) -> None:
         assert self._more is not None
         self._items.append(item)
         self._more.set()
 
-    async def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
+    async def ask(self, function: Callable[..., Any], *args: Any) -> Any:
         question = _Question(function, args, asyncio.get_running_loop().create_future())
         self._put(question)
         return await question.answer
@@ -182,25 +184,26 @@ class Delivery:
         """The next batch; the first one starts the run. Taking it says that the one before has been dealt with."""
         if self._task is None:
             self._start()
-        assert self._more is not None and self._taken is not None and self._task is not None
-        if not any(isinstance(item, HELD) for item in self._items):
-            self._taken.set()
+        assert self._more is not None and self._task is not None
+        for dealt_with in self._taken:
+            if not dealt_with.done():
+                dealt_with.set_result(None)
+        self._taken = []
         while not self._items and not self._task.done():
             self._more.clear()
             await self._more.wait()
         if not self._items and not self._task.cancelled():
             self._task.result()  # an error of ours must not look like a quiet end
         items, self._items = self._items, []
+        self._taken, self._told = self._told, []
         return items
 
     async def _stop(self) -> list[Event | _Question]:
         """Stop the run and give its last events."""
-        assert self._taken is not None
         if self.run is None or self._task is None:
             return []
-        self._stopping = True  # nobody takes any more: the pump must not wait for that
+        self._stopping = True  # nobody takes any more: nothing must wait for that
         self.run.stop()
-        self._taken.set()
         if not self._task.done():
             await asyncio.wait([self._task], timeout=2 * CLEAN_UP)
         items, self._items = self._items, []

@@ -2,9 +2,9 @@
 
 What holds, whatever happens:
 
-* **One story, one pipe.** A run is one task (`_tell_story`) that writes events; `events()` hands them out in order.
-  Whoever reads an event before a tool runs (ToolStarted, ApprovalAsked) holds the tool back until the reader asks for
-  the next one, so a handler has always seen the start before anything happened.
+* **One story, one sink.** A run is one task (`_tell_story`) that writes events, in order, into a sink: a pipe that
+  `run_rounds` reads, or the delivery of a chat. An event before a tool runs (ToolStarted, ApprovalAsked) holds the tool
+  back until it has been dealt with, so a handler has always seen the start before anything happened.
 * **Every call is answered.** An assistant message with calls is followed directly by exactly one tool message per
   call, in call order: with the result, with the reason why it was not run, with "cancelled", or, while a person
   decides, with a placeholder that `resume` replaces. So the history can be sent after every possible end.
@@ -39,20 +39,18 @@ from .approval import Approve, at_hand
 from .calls import CANCELLED, Caller, Outcome
 from .client import Client
 from .events import (
-    ApprovalAsked,
     Event,
     Note,
     RetryScheduled,
     RoundFinished,
     RoundStarted,
     RunFinished,
-    ToolStarted,
     UsageReported,
 )
 from .guards import OUTPUT_LIMIT, LoopGuard
 from .history import open_calls, put_answers
 from .hooks import Hooks
-from .pipe import Pipe
+from .pipe import Pipe, Sink
 from .reading import Reader
 from .result import Limit, RunResult
 from .structured import Wanted
@@ -65,9 +63,6 @@ _CUT_OFF: dict[str | None, tuple[Limit, str]] = {
     "length": ("length", "The answer was cut off: it reached the limit of tokens."),
     "content_filter": ("content_filter", "The answer was cut off by the provider's content filter."),
 }
-
-HELD = (ToolStarted, ApprovalAsked)
-"""Events after which nothing goes on until they were read."""
 
 
 @dataclass
@@ -108,13 +103,17 @@ async def run_rounds(
 
     `options` are the fields of `RunOptions`. Closing the iterator or cancelling its reader stops the run.
     """
-    run = Run(client, toolkit, messages, RunOptions(params=dict(params or {}), **options))
-    events = run.events()
+    pipe = Pipe()
+    run = Run(client, toolkit, messages, RunOptions(params=dict(params or {}), **options), pipe)
+    story = run.start()
+    story.add_done_callback(lambda _: pipe.close())
     try:
-        async for event in events:
+        async for event in pipe:
             yield event
     finally:
-        await events.aclose()
+        run.stop()
+        pipe.abandon()
+        await asyncio.wait([story], timeout=2 * CLEAN_UP)
 
 
 class Run:
@@ -129,6 +128,7 @@ class Run:
         toolkit: Toolkit | None,
         messages: Sequence[Message],
         options: RunOptions,
+        sink: Sink,
         *,
         own_from: int | None = None,
         earlier: RunResult | None = None,
@@ -147,9 +147,10 @@ class Run:
         self._last_round = options.max_rounds
         self._guard = LoopGuard()
         self._writer = Writer(client.profile)
-        self.pipe = Pipe()
+        self.sink = sink
         self._story: asyncio.Task[None] | None = None
         self._stopping = False
+        self._begun = False
         self._started = time.monotonic()
         self._reader: Reader | None = None
         self._threads_before: list[str] = []
@@ -164,25 +165,21 @@ class Run:
         """Something the person should know; told once."""
         if text not in self.result.notes:
             self.result.notes.append(text)
-            self.pipe.write(Note(self.round, text, "warning" if warning else "note"))
+            self.sink.write(Note(self.round, text, "warning" if warning else "note"))
 
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Start the run and give its events; RunFinished is the last."""
+    def start(self) -> asyncio.Task[None]:
+        """Start the run on the loop at hand; RunFinished is the last it writes."""
         if self._story is not None:
             raise RuntimeError("a run is told once")
         self._story = asyncio.get_running_loop().create_task(self._tell_story(), name="toolnexus-run")
-        self._story.add_done_callback(lambda _: self.pipe.close())
-        try:
-            async for event in self.pipe:
-                yield event
-        finally:
-            await self._end()
+        return self._story
 
     def stop(self) -> None:
         """Stop the run; its last events still come. Call it on the loop that runs it."""
         if not self._stopping and self._story is not None and not self._story.done():
             self._stopping = True
-            self._story.cancel()
+            if self._begun:  # a task cancelled before its first step would tell nothing
+                self._story.cancel()
 
     def abandon(self) -> None:
         """Take what there is of a run whose loop does not answer, since an async tool blocks it; from any thread.
@@ -196,21 +193,17 @@ class Run:
             self.result, messages=messages, status="stopped", rounds=self.round, left_running=sorted(self.running)
         )
 
-    async def _end(self) -> None:
-        """After the last event, or when the reader went away: nothing of the run goes on."""
-        self.stop()
-        self.pipe.abandon()
-        if self._story is not None and not self._story.done():
-            await asyncio.wait([self._story], timeout=2 * CLEAN_UP)
-
     # --- the story ----------------------------------------------------------------------------------------------------
 
     async def _tell_story(self) -> None:
         result = self.result
+        self._begun = True
         token = collecting.set(result.exchanges)
         self._threads_before = left_running()
         try:
             async with asyncio.timeout(self.options.timeout) as limit:
+                if self._stopping:
+                    raise asyncio.CancelledError
                 await self._rounds()
         except (asyncio.CancelledError, KeyboardInterrupt):
             result.status = "stopped"
@@ -230,7 +223,7 @@ class Run:
         result.messages = self.messages[self._own_from :]
         result.rounds = self.round
         result.seconds = time.monotonic() - self._started
-        self.pipe.write(RunFinished(self.round, result))
+        self.sink.write(RunFinished(self.round, result))
 
     async def _rounds(self) -> None:
         """Ask and run until there is an answer, or a reason to end without one."""
@@ -295,10 +288,10 @@ class Run:
             if changed is not None:
                 body = dict(changed)
         self.result.model = str(body.get("model") or self.result.model)
-        self.pipe.write(
+        self.sink.write(
             RoundStarted(self.round, self.result.model, len(body["messages"]), len(body.get("tools") or ()))
         )
-        reader = self._reader = Reader(self.round, self.pipe.write)
+        reader = self._reader = Reader(self.round, self.sink.write if self.sink.heard else None)
         try:
             answer = await reader.read(self.client, body, self._retrying)
         except APIError as error:
@@ -318,8 +311,8 @@ class Run:
         self.result.usages.append(usage)
         self.result.usage = self.result.usage + usage
         self.messages.append(message)
-        self.pipe.write(UsageReported(self.round, usage))
-        self.pipe.write(RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started))
+        self.sink.write(UsageReported(self.round, usage))
+        self.sink.write(RoundFinished(self.round, message, answer.finish_reason, usage, time.monotonic() - started))
         for hook in tuple(self.options.hooks.after_response):
             await self.options.ask(hook, message)
         return message
@@ -344,7 +337,7 @@ class Run:
         return self.client.body(self.messages, tools, params, stream=self.options.stream, writer=writer)
 
     def _retrying(self, attempt: int, seconds: float, reason: str) -> None:
-        self.pipe.write(RetryScheduled(self.round, attempt, seconds, reason, self.client.retries + 1))
+        self.sink.write(RetryScheduled(self.round, attempt, seconds, reason, self.client.retries + 1))
 
     def _keep_partial_answer(self) -> None:
         """What was said of a broken or stopped answer stays in the result, and in the history once tools have run."""
@@ -438,6 +431,7 @@ class Run:
         if message is None:
             raise ToolnexusError("the paused run is not the end of this conversation any more")
         calls = [call for call in message.tool_calls if call.id in waiting]
+        self.result.pending = []
         return await self._run_calls(message, calls, self._decisions)
 
 
@@ -456,6 +450,7 @@ def _result_after(earlier: RunResult | None) -> RunResult:
         return RunResult()
     return RunResult(
         calls=list(earlier.calls),
+        pending=list(earlier.pending),  # until they are taken up: a resumption may be stopped before that
         usage=earlier.usage,
         usages=list(earlier.usages),
         usages_before=len(earlier.usages),

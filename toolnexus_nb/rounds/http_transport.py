@@ -31,6 +31,8 @@ class HttpTransport:
         self._verify = verify
         self._pool: httpx.AsyncClient | None = None
         self._owner: tuple[int, int] | None = None
+        self._address: tuple[str, httpx.URL] | None = None
+        """The last address, and as httpx reads it, which takes it longer than sending."""
 
     async def send(self, request: TransportRequest) -> HttpResponse:
         """Send and return as soon as the headers are there.
@@ -40,8 +42,11 @@ class HttpTransport:
         loop = asyncio.get_running_loop()
         deadline = None if request.timeout.total is None else loop.time() + request.timeout.total
         try:
-            async with asyncio.timeout_at(deadline):
+            if deadline is None:
                 response = await self._exchange(request)
+            else:
+                async with asyncio.timeout_at(deadline):
+                    response = await self._exchange(request)
         except Exception as error:
             raise translate(error, request) from None
         return HttpResponse(response, request, deadline)
@@ -54,10 +59,17 @@ class HttpTransport:
             self._owner = _here()
         import httpx
 
+        if self._address is None or self._address[0] != request.url:
+            self._address = request.url, httpx.URL(request.url)
         limits = request.timeout
-        timeout = httpx.Timeout(connect=limits.connect, read=limits.read, write=limits.read, pool=limits.connect)
-        outgoing = self._pool.build_request(
-            request.method, request.url, headers=dict(request.headers), content=request.body or None, timeout=timeout
+        timeout = {"connect": limits.connect, "read": limits.read, "write": limits.read, "pool": limits.connect}
+        # Not the pool's build_request, which reads the address again and merges what is never set here.
+        outgoing = httpx.Request(
+            request.method,
+            self._address[1],
+            headers={"accept-encoding": self._pool.headers["accept-encoding"], **request.headers},
+            content=request.body or None,
+            extensions={"timeout": timeout},
         )
         return await self._pool.send(outgoing, stream=True)
 
@@ -96,7 +108,7 @@ class HttpResponse:
 
     def __init__(self, response: httpx.Response, request: TransportRequest, deadline: float | None) -> None:
         self.status = response.status_code
-        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        self.headers: Mapping[str, str] = _plain_headers(response.headers.raw)
         self._response = response
         self._request = request
         self._deadline = deadline
@@ -158,6 +170,15 @@ def translate(error: Exception, request: TransportRequest) -> Exception:
     if isinstance(error, httpx.HTTPError):
         return APIConnectionError(f"the connection broke: {_reason(error)}", endpoint=where)
     return error
+
+
+def _plain_headers(raw: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by lower-case name; values of a name that comes again are joined, as HTTP has it."""
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
 
 
 def _reason(error: Exception) -> str:

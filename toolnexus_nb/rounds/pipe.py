@@ -5,12 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
+from typing import Protocol
 
 from .events import Event
 
 
+class Sink(Protocol):
+    """Where a run writes its events. `heard`: whether anybody wants others than the last."""
+
+    heard: bool
+
+    def write(self, event: Event) -> None:
+        """Hand an event on, without waiting."""
+        ...
+
+    async def tell(self, event: Event) -> None:
+        """Hand an event on and wait until its reader has dealt with it."""
+        ...
+
+
 class Pipe:
     """Events on their way. Belongs to one loop; `async for` over it ends when it is closed and empty."""
+
+    heard = True
 
     def __init__(self) -> None:
         self._events: deque[tuple[Event, asyncio.Future[None] | None]] = deque()
@@ -18,12 +35,10 @@ class Pipe:
         self._closed = False
 
     def write(self, event: Event) -> None:
-        """Hand an event on, without waiting."""
         self._events.append((event, None))
         self._more.set()
 
     async def tell(self, event: Event) -> None:
-        """Hand an event on and wait until its reader has come back for the next one."""
         read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._events.append((event, read))
         self._more.set()

@@ -93,6 +93,8 @@ class RunResult:
     @property
     def new_usage(self) -> Usage:
         """Tokens of this part of the run alone: after `resume`, without what the paused part had used."""
+        if not self.usages_before:
+            return self.usage
         total = Usage()
         for usage in self.usages[self.usages_before :]:
             total = total + usage

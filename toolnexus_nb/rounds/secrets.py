@@ -13,6 +13,7 @@ from ..openai.errors import redact
 HIDDEN = "[redacted]"
 
 _SECRET_WORDS = ("key", "token", "secret", "auth", "password", "passwd", "cookie", "credential", "signature", "sig")
+_HARMLESS = frozenset({"accept", "content-length", "content-type", "date", "server", "transfer-encoding", "user-agent"})
 
 
 def looks_secret(name: str) -> bool:
@@ -66,7 +67,10 @@ class Headers(Mapping[str, str]):
 
     def shown(self) -> dict[str, str]:
         """The headers for eyes and files: secret values are hidden, others pass through `redact`."""
-        return {name: HIDDEN if looks_secret(name) else redact(value) for name, value in self._items.items()}
+        return {
+            name: value if name in _HARMLESS else HIDDEN if looks_secret(name) else redact(value)
+            for name, value in self._items.items()
+        }
 
 
 def hide_url(url: str) -> str:
