@@ -5,19 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("TOOLNEXUS_PACE", "0")  # the rehearsal model answers at once in tests
-
-if sys.platform == "linux" and importlib.util.find_spec("jupyter_client"):
-    # A kernel's TCP ports are chosen, let go and taken again; of many kernels at once one loses its port to another.
-    from jupyter_client.connect import ConnectionFileMixin
-
-    ConnectionFileMixin.transport.default_value = "ipc"
 
 _REQUIRED = {name.strip() for name in os.environ.get("TOOLNEXUS_REQUIRE", "").split(",") if name.strip()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,7 @@ def test_lab_opens_a_copy_and_keeps_one_that_is_there(
     monkeypatch.chdir(tmp_path)
     calls: list[Any] = []
     monkeypatch.setattr(_demo.subprocess, "call", lambda command: calls.append(command) or 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     assert main(["demo", "--lab"]) == 0
     copy = tmp_path / _demo.NOTEBOOK
     assert copy.read_bytes() == _demo.notebook_path().read_bytes()
@@ -71,4 +73,7 @@ def test_lab_opens_a_copy_and_keeps_one_that_is_there(
     assert main(["demo", "--lab"]) == 0
     assert copy.read_text(encoding="utf-8") == "mine"
     assert [command[1:] for command in calls] == [["-m", "jupyterlab", str(copy)]] * 2
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    assert main(["demo", "--lab"]) == 0
+    assert calls[-1][3:] == ["--allow-root", str(copy)]
     assert "already" in capsys.readouterr().out

@@ -215,6 +215,13 @@ def test_a_taken_port_is_said_in_one_line(folder: Path, capfd: pytest.CaptureFix
     assert f"cannot listen on 127.0.0.1:{port}" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--port", "99999"], ["--port", "-1"], ["--max-rounds", "0"]])
+def test_a_number_that_cannot_be_meant_is_refused(folder: Path, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["serve", f"{folder / 'shop.py'}", *words])
+    assert caught.value.code == 2
+
+
 def test_an_unknown_model_is_said_in_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "mytools:toolkit", "--connect", "rehearsl"]) == 2
     assert "rehearsal" in capfd.readouterr().err

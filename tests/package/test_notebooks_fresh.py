@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 CHANGES = [
-    (r"\d+(\.\d+)? ?(ms|s|seconds)\b", "TIME"),
+    (r"(under )?\d+(\.\d+)? ?(ms|s|seconds)\b", "TIME"),
     (r"\d\d:\d\d(:\d\d)?", "CLOCK"),
     (r"\d{4}-\d\d-\d\d(T[\d:.+]+)?", "DATE"),
     (r"127\.0\.0\.1:\d+", "ADDRESS"),
