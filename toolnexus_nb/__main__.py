@@ -1,6 +1,6 @@
 """The command line: `python -m toolnexus_nb demo | serve | mcp`.
 
-demo     run the first notebook on the built-in model and print it; `--lab` opens a copy in JupyterLab
+demo     run the first notebook on the built-in model and print it; `--lab` opens it in JupyterLab
 serve    an OpenAI-compatible endpoint, a page and an MCP server for the tools of a module
 mcp      the tools of a module as an MCP server on standard input and output
 """
@@ -27,7 +27,10 @@ _TARGET = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit status."""
     parser = _parser()
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown and not getattr(args, "lab", False):
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    args.unknown = unknown
     if args.command is None:
         parser.print_help()
         return 2
@@ -46,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="demo | serve | mcp")
 
     demo = commands.add_parser("demo", help="run the first notebook on the built-in model and print it")
-    demo.add_argument("--lab", action="store_true", help="open a copy of it in JupyterLab instead")
+    demo.add_argument(
+        "--lab", action="store_true", help="open it in JupyterLab instead; further options are JupyterLab's"
+    )
     demo.set_defaults(run=_demo)
 
     serve = commands.add_parser("serve", help="an OpenAI-compatible endpoint, a page and an MCP server")
@@ -59,12 +64,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     option("--model", metavar="NAME", help="the model's name at that endpoint")
     option("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    option("--port", type=int, default=8000, help="port to listen on, 0 for any free one (default: %(default)s)")
+    option(
+        "--port",
+        type=_whole(0, 65535),
+        default=8000,
+        help="port to listen on, 0 for any free one (default: %(default)s)",
+    )
     option(
         "--key", default=os.environ.get(_KEY_VARIABLE), help=f"key that callers must send (default: ${_KEY_VARIABLE})"
     )
     option(
-        "--max-rounds", type=int, default=10, metavar="N", help="rounds that one reply may take (default: %(default)s)"
+        "--max-rounds",
+        type=_whole(1),
+        default=10,
+        metavar="N",
+        help="rounds that one reply may take (default: %(default)s)",
     )
     option(
         "--allow-host", action="append", default=[], metavar="NAME", help="host name of a proxy in front; repeatable"
@@ -82,6 +96,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _whole(least: int, most: int = sys.maxsize) -> Callable[[str], int]:
+    """A whole number between two others, for argparse."""
+
+    def number(text: str) -> int:
+        if not least <= (value := int(text)) <= most:
+            raise ValueError(text)
+        return value
+
+    return number
+
+
 def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", help=_TARGET)
     parser.add_argument("--only", action="append", metavar="TOOL", help="offer only this tool; may be repeated")
@@ -96,7 +121,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 def _demo(args: argparse.Namespace) -> int:
     from ._demo import open_in_lab, print_demo
 
-    return open_in_lab() if args.lab else print_demo()
+    return open_in_lab(args.unknown) if args.lab else print_demo()
 
 
 def _mcp(args: argparse.Namespace) -> int:

@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,23 +43,57 @@ def print_demo() -> int:
     _say("")
     if good:
         _say("That was a notebook, run with no key and no network.")
-        _say("To open it and play:  python -m toolnexus_nb demo --lab")
+        _say(f"To open it and play:  {_this_python()} -m toolnexus_nb demo --lab")
     return 0 if good else 1
 
 
-def open_in_lab() -> int:
-    """Put a copy of the notebook into this folder (an earlier copy is kept) and open JupyterLab on it."""
+def _this_python() -> str:
+    """The running interpreter as one would type it here: below this folder relative to it, else `python` if that is it.
+
+    `sys.executable` and not what it links to: a virtual environment is known by that name.
+    """
+    here, python = Path.cwd(), Path(sys.executable)
+    if python.is_relative_to(here):
+        return shlex.quote(str(python.relative_to(here)))
+    for name in ("python", "python3"):
+        found = shutil.which(name)
+        if found is not None and Path(found) == python:
+            return name
+    return shlex.quote(str(python))
+
+
+def open_in_lab(options: Sequence[str] = ()) -> int:
+    """Open JupyterLab on the first notebook, with these options for it; gives its exit status.
+
+    Inside a source tree that is the notebook itself; elsewhere a copy in this folder, where an earlier copy is kept.
+    """
     if not _installed("jupyterlab", "ipykernel"):
         return 1
+    try:
+        notebook = _notebook_to_open()
+    except FileNotFoundError as error:
+        print(f"toolnexus-nb: {error}", file=sys.stderr)
+        return 1
+    # As root, which is what one is in a container, JupyterLab starts only when told to.
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    return subprocess.call([sys.executable, "-m", "jupyterlab", *root, *options, str(notebook)])
+
+
+def _notebook_to_open() -> Path:
+    """The notebook to work in, and a line that says where it is."""
+    source = notebook_path()
+    tree = Path(__file__).resolve().parent.parent
+    if source.parent == tree / "notebooks" and Path.cwd().resolve().is_relative_to(tree):
+        print(f"opening {source}")
+        return source
     folder = Path.cwd() if os.access(Path.cwd(), os.W_OK) else Path(tempfile.mkdtemp(prefix="toolnexus-"))
     copy = folder / NOTEBOOK
-    source = notebook_path()
-    if copy.exists() and copy.resolve() != source:
+    if copy.exists():
         print(f"opening {copy}, which is there already")
-    elif copy.resolve() != source:
+    else:
         shutil.copyfile(source, copy)
-        print(f"opening {copy}")
-    return subprocess.call([sys.executable, "-m", "jupyterlab", str(copy)])
+        print(f"opening {copy}, a copy that is yours to change")
+    return copy
 
 
 def _installed(*modules: str) -> bool:
