@@ -192,6 +192,7 @@ class Delivery:
         while not self._items and not self._task.done():
             self._more.clear()
             await self._more.wait()
+        await asyncio.sleep(0)  # what comes along in the same step crosses over together
         if not self._items and not self._task.cancelled():
             self._task.result()  # an error of ours must not look like a quiet end
         items, self._items = self._items, []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from ..openai.handler import flatten_handlers, receives_events
@@ -10,6 +10,8 @@ from .events import Event, Note, RunFinished, ToolFinished, ToolStarted
 
 Own = Callable[[Awaitable[Any]], Awaitable[Any]]
 """Awaits what an async handler returned, in the way of the caller."""
+Told = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A method of a handler, and what it is called with."""
 
 
 class Dispatcher:
@@ -21,20 +23,23 @@ class Dispatcher:
             for one in flatten_handlers(handler):
                 if not any(one is known for known in self.handlers):
                     self.handlers.append(one)
+        self._event_handlers = {id(handler) for handler in self.handlers if receives_events(handler)}
         self._failed: set[int] = set()
         self._notes: list[str] = []
         self._called: set[str] = set()
 
-    async def dispatch(self, event: Event, own: Own) -> list[Event]:
+    async def dispatch(self, event: Event, own: Own) -> Sequence[Event]:
         """Tell everybody; gives the events this made (a Note about a handler that failed), already told."""
         if isinstance(event, RunFinished):
             event.result.notes.extend(self._notes)
         before = len(self._notes)
         for handler in self.handlers:
             await self._tell(handler, event, own)
+        if len(self._notes) == before:
+            return ()
         if isinstance(event, RunFinished):
             event.result.notes.extend(self._notes[before:])
-            return []
+            return ()
         made: list[Event] = [Note(event.round, text, "warning") for text in self._notes[before:]]
         for note in made:
             for handler in self.handlers:
@@ -43,7 +48,11 @@ class Dispatcher:
 
     async def _tell(self, handler: Any, event: Event, own: Own) -> None:
         try:
-            for method, args in self._feed(handler, event):
+            if id(handler) in self._event_handlers:
+                feed: Iterable[Told] = ((handler.on_event, (event,)),)
+            else:
+                feed = self._feed(handler, event)
+            for method, args in feed:
                 answer = method(*args)
                 if hasattr(answer, "__await__"):
                     await own(answer)
@@ -54,16 +63,15 @@ class Dispatcher:
                     f"The handler {type(handler).__name__} raised {type(error).__name__}: {error}. The run went on."
                 )
 
-    def _feed(self, handler: Any, event: Event) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
-        if receives_events(handler):
-            return [(handler.on_event, (event,))]
+    def _feed(self, handler: Any, event: Event) -> list[Told]:
+        """What a ToolHandler is told of an event."""
         if isinstance(event, ToolStarted):
             self._called.add(event.call.id)
             return [(handler.on_tool_call, (event.call,))]
         if not isinstance(event, ToolFinished):
             return []
         call, result = event.call, event.result
-        told: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        told: list[Told] = []
         if call.id not in self._called:  # denied or cut off before it began: it was called all the same
             told.append((handler.on_tool_call, (call,)))
         on_error = getattr(handler, "on_tool_error", None)
