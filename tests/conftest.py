@@ -9,6 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A deadline measures the machine; CI runs the same examples each time, so that a failure there is one to look for here.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ.setdefault("TOOLNEXUS_PACE", "0")  # the rehearsal model answers at once in tests
 
