@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolnexus_nb.notebook import display
-from toolnexus_nb.notebook.panel import EventPanel, Nothing
+from toolnexus_nb.notebook.panel import EventPanel, Nothing, WidgetSurface
 from toolnexus_nb.openai.types import ToolCall
 from toolnexus_nb.rounds import events as ev
 from toolnexus_nb.rounds.result import Pending, RunResult
@@ -44,3 +44,33 @@ def test_a_run_that_a_click_has_resumed_goes_on_under_the_next_cell(paused: Even
     assert not paused._frozen
     paused.on_event(ev.RunFinished(1, RunResult(status="done")))
     assert paused._frozen
+
+
+class Page:
+    """Stands for the widget."""
+
+    def __init__(self) -> None:
+        self.operations: list[list[str]] = []
+        self.closed = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.operations += message["ops"]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("loads", [1, 2])
+def test_a_page_that_was_loaded_anew_keeps_the_widget_with_the_whole_run(loads: int) -> None:
+    panel, page = EventPanel("Say hello."), Page()
+    surface = WidgetSurface(panel.state, display.Display(), lambda part, decision: None, panel._lock)
+    surface._widget = page  # type: ignore[assignment]
+    panel._surface, panel._shown = surface, True
+    for _ in range(loads):
+        surface._listen({"type": "ready"})
+    panel.on_event(ev.RoundStarted(1, "m", 1, 0))
+    panel.on_event(ev.TextDelta(1, "Good morning."))
+    panel.on_event(ev.RunFinished(1, RunResult(status="done")))
+    assert page.closed is (loads == 1)
+    if loads == 2:
+        assert any("Good morning." in html for _, _, html in page.operations[-6:])

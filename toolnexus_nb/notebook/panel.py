@@ -136,6 +136,7 @@ class WidgetSurface:
         self._said_at = 0.0
         self._sentence = ""
         self._give_up_at = 0.0
+        self._drawn_anew = False
         self.ready = threading.Event()
 
     def start(self) -> None:
@@ -169,7 +170,10 @@ class WidgetSurface:
 
     def end(self) -> None:
         self._display.update(run_html(self._state), run_text(self._state))
-        if self._widget is not None:
+        if self._drawn_anew:
+            # a page that was loaded anew during the cell hears nothing of its displays any more, only of its widgets
+            self._send(self._painter.snapshot())
+        elif self._widget is not None:
             self._widget.close()
             self._widget = None
 
@@ -188,6 +192,7 @@ class WidgetSurface:
             case "ready":
                 # also a second view of the same panel, and a page that was loaded anew
                 with self._lock:
+                    self._drawn_anew = self.ready.is_set()
                     self.ready.set()
                     self._send(self._painter.snapshot())
             case "decide":
