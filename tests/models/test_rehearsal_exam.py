@@ -64,11 +64,34 @@ def ask(sets: dict[str, list[Any]]) -> Any:
         ("Add 1, 2 and 3", "3 plus 3 is 6."),
         ("What is the sum of 4, 5, 6 and 7?", "15 plus 7 is 22."),
         ("add 2 and 3, then add 10 to the result", "10 plus 5 is 15."),
+        ("take 10, add 5, then multiply by 3", "15 times 3 is 45."),
+        ("divide 100 by 4, then by 5", "25 divided by 5 is 5."),
     ],
 )
 def test_a_sum_is_reckoned_step_by_step(sets: dict[str, list[Any]], prompt: str, answer: str) -> None:
     result = tn.Chat(tn.connect("rehearsal"), tn.Toolkit(sets["calculator"])).ask_sync(prompt)
     assert (result.text or "").splitlines()[-1].endswith(answer), result.text
+
+
+def test_a_sum_goes_on_in_the_next_question(ask: Any) -> None:
+    assert ask("calculator", "add 3 and 4", "multiply it by 2", "and subtract 1") == [("subtract", {"a": 14, "b": 1})]
+
+
+def test_things_keep_their_numbers(ask: Any) -> None:
+    assert ask("shop", "order 2 apples and 3 pears") == [
+        ("order", {"item": "apples", "quantity": 2}),
+        ("order", {"item": "pears", "quantity": 3}),
+    ]
+
+
+def test_each_of_several_inner_calls_has_its_outer_one(ask: Any) -> None:
+    made = ask("lesson", "What's the weather like in the capitals of France and Spain?")
+    assert [name for name, _ in made] == ["capital_of", "capital_of", "get_weather", "get_weather"]
+
+
+def test_a_text_after_a_colon_is_taken_whole(ask: Any) -> None:
+    text = "the sun is shining, and it is warm."
+    assert ask("lesson", f"How many words are in the sentence: {text}") == [("count_words", {"text": text})]
 
 
 def test_no_part_of_a_sum_is_reckoned_when_a_tool_is_missing(ask: Any) -> None:
@@ -97,6 +120,11 @@ def test_another_word_is_no_slip(ask: Any, prompt: str) -> None:
         ("shop", "List the books in alphabetical order"),
         ("shop", "My order has arrived"),
         ("calendar", "When was the meeting of the popes?"),
+        ("calculator", "5 squared"),
+        ("music", "What does pause mean?"),
+        ("geometry", "What is the perimeter of a circle with radius 3?"),
+        ("toys", "What is a coin worth?"),
+        ("home", "Who knocked on the front door?"),
         ("one", "He fell twice on 21 May"),
         ("files", "Delete notes.txt"),
     ],

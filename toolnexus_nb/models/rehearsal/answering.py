@@ -49,7 +49,7 @@ def ask_back(steps: Sequence[Step]) -> str:
 
 def _wanted(parameter: Parameter) -> str:
     words = " ".join(parameter.words) or parameter.name
-    text = f"the {words}"
+    text = f"the {words}" if len(words) > 1 else words
     if parameter.choices:
         return f"{text} ({', '.join(str(choice) for choice in parameter.choices[:8])})"
     described = parameter.description.strip().rstrip(".")
@@ -73,7 +73,7 @@ def _joined(told: list[str]) -> str:
         return _sentence(told[0])
     if all("\n" not in one and len(one) < 90 for one in told) and len(told) <= 3:
         return " ".join(_sentence(one) for one in told)
-    return "\n".join(f"- {one}" for one in told)
+    return "\n".join(f"- {_sentence(one)}" for one in told)
 
 
 def _sentence(text: str) -> str:

@@ -17,6 +17,7 @@ from .reading import Reading, read
 from .resolving import value_from
 from .step import Earlier, Step
 from .steps import chained, find_steps, spread
+from .sums import goes_on
 from .words import worth
 
 
@@ -41,6 +42,8 @@ def _from_before(conversation: Conversation, steps: list[Step], reading: Reading
         return steps
     last = made[-1]
     step = chained(steps[0].match, reading, steps)
+    if step is None and _goes_on(conversation.turn.prompt):
+        step = goes_on(steps[0].match, Earlier(0))
     if step is None:
         return [_carried_on(steps[0], made)] if _goes_on(conversation.turn.prompt) else steps
     kinds = {parameter.name: parameter for parameter in step.offer.parameters}

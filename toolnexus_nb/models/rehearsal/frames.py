@@ -12,8 +12,10 @@ from typing import Any
 from .candidates import candidates
 from .cues import VALUES, companions
 from .filling import Filled, fill
+from .lexicon import STOP
 from .offers import Offer, Parameter
 from .reading import Reading, Token
+from .sums import operation
 from .words import best_kin, stem
 
 MOST_CALLS = 12
@@ -54,7 +56,7 @@ def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
     """One row of arguments for each value where several are listed and the tool takes one, and the tokens they took."""
     lists: dict[str, list[Any]] = {}
     used = set(filled.used)
-    pairs = _pairs(offer, filled, reading)
+    pairs = _pairs(offer, filled, reading) or _counted(offer, filled, reading)
     if pairs is not None:
         return pairs
     for parameter in offer.parameters:
@@ -95,6 +97,32 @@ def _pairs(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
         for at in range(0, len(values), len(order))
     ]
     return rows[:MOST_CALLS], filled.used | set(run)
+
+
+def _counted(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[str, Any]], frozenset[int]] | None:
+    """Things with their numbers: "2 apples and 3 pears" are two orders, and no 3 apples."""
+    number = next((p.name for p in offer.parameters if p.kind == "integer" and filled.sources.get(p.name)), "")
+    thing = next((p.name for p in offer.required if filled.scores.get(p.name, 1.0) < 0.5), "")
+    if not number or not thing:
+        return None
+    run = companions(reading, min(filled.sources[number]))
+    rows, used = [], set(filled.used)
+    for at in run if len(run) > 1 else ():
+        end = at + 1
+        while (
+            end < len(reading.tokens) and reading.tokens[end].kind == "word" and reading.tokens[end].lower not in STOP
+        ):
+            end += 1
+        if end == at + 1:
+            return None
+        said = reading.text[reading.tokens[at + 1].start : reading.tokens[end - 1].end]
+        rows.append(offer.ordered({**filled.arguments, number: reading.tokens[at].value, thing: said}))
+        used.update(range(at, end))
+    return (rows[:MOST_CALLS], frozenset(used)) if rows else None
+
+
+def _is_plain(token: Token) -> bool:
+    return token.kind == "word" and token.lower not in STOP
 
 
 def _alternatives(parameter: Parameter, filled: Filled, reading: Reading) -> Iterator[tuple[Any, int]]:
@@ -165,6 +193,8 @@ def frames(offer: Offer, reading: Reading) -> list[dict[str, Any]]:
     if len(groups) < 2:
         return []
     rows = [_said(fill(offer, reading.slice(begin, end))) for begin, end in groups[:MOST_CALLS]]
+    if operation(offer) and any(len(row) < len(offer.required) for row in rows[1:]):
+        return []  # "divide 100 by 4, then by 5" goes on with a result; it takes no number from the first
     for before, row in itertools.pairwise(rows):
         row.update({name: value for name, value in before.items() if name not in row})
     for name, value in rows[-1].items():

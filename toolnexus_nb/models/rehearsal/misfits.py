@@ -71,6 +71,8 @@ def _foreign_verb(filled: Filled, reading: Reading) -> bool:
 
 def _foreign_operation(filled: Filled, reading: Reading) -> bool:
     """Whether the prompt names a kind of reckoning the tool does not do: "multiply" for a tool that adds."""
+    if {"squared", "cubed"} & reading.lower_words and "root" in filled.offer.name_words:
+        return True
     return any(
         token.kind == "word" and token.lower in _OPERATIONS and explains(token.stem, filled.offer) < 0.6
         for at, token in enumerate(reading.tokens)

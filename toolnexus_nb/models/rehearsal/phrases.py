@@ -40,6 +40,11 @@ def called(parameter: Parameter, reading: Reading) -> Iterator[Candidate]:
         introduces = token.lower in _CALLED and PREPOSITIONS.get(token.lower, frozenset()) & set(parameter.words)
         named = any(kinship(token.stem, own) == 1.0 for own in parameter.name_stems) and worth(token.lower) > 0
         nxt = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
+        given = parameter.role == "text" and nxt is not None and nxt.text == ":" and at + 2 < len(reading.tokens)
+        if given and any(kinship(token.stem, own) >= 0.7 for own in parameter.name_stems):
+            whole = range(at + 2, len(reading.tokens))  # "the sentence: …" gives it to the end
+            yield Candidate(parameter, _said(reading, whole.start, whole.stop), frozenset(whole), 2.6)
+            continue
         if not introduces and not (named and nxt is not None and nxt.text in (":", "=", "is")):
             continue
         begin = at + 1 if introduces else at + 2

@@ -210,7 +210,7 @@ def _before(parameter: Parameter, name: set[str]) -> str:
         return "in"
     if first == "text" and "count" in name:
         return "in"
-    return "" if parameter.words[-1:] == ["name"] else _PLACED.get(parameter.role, "")
+    return "" if parameter.words[-1:] in (["name"], ["subject"]) else _PLACED.get(parameter.role, "")
 
 
 def _value(parameter: Parameter, value: Any) -> str:
@@ -223,6 +223,8 @@ def _value(parameter: Parameter, value: Any) -> str:
         return _short(_plain(value))
     if parameter.choices:
         return value.replace("_", " ")
+    if "@" in value and " " not in value:
+        return value
     name = value[:1].isupper() and len(value.split()) <= 3 and parameter.role not in ("text", "path")
     return _short(value if name or parameter.role in _BARE else f'"{value}"')
 

@@ -14,7 +14,7 @@ from .offers import Offer, Parameter
 from .reading import Reading
 from .spelling import mended
 from .step import Earlier, Step
-from .sums import folded, written_sum
+from .sums import folded, goes_on, written_sum
 
 
 def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
@@ -35,6 +35,10 @@ def find_steps(offers: list[Offer], reading: Reading) -> list[Step]:
             if not lent.filled.missing and any(token.lower == "there" for token in clause.reading.tokens):
                 found = lent
             follower = chained(found, clause.reading, steps)
+            if follower is not None:
+                steps.append(follower)
+                continue
+            follower = goes_on(found, Earlier(len(steps) - 1))
             if follower is not None:
                 steps.append(follower)
                 continue
@@ -78,10 +82,13 @@ def _nested(offers: list[Offer], outer: Match, reading: Reading, at: int) -> lis
         for outer, inner in ((chosen, other), (other, chosen)):
             parameter = _takes(outer, inner, reading) if not inner.filled.missing else None
             if parameter is not None:
-                arguments = outer.offer.ordered({**outer.filled.arguments, parameter.name: Earlier(at)})
                 missing = tuple(p for p in outer.filled.missing if p is not parameter)
-                first = Step(inner.offer, dict(inner.filled.arguments), (), inner)
-                return [first, Step(outer.offer, arguments, missing, outer)]
+                first = spread(inner, reading)
+                arguments = (
+                    outer.offer.ordered({**outer.filled.arguments, parameter.name: Earlier(at + number)})
+                    for number in range(len(first))
+                )
+                return [*first, *(Step(outer.offer, one, missing, outer) for one in arguments)]
     return []
 
 

@@ -99,6 +99,8 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     if kind in typed:
         if role == typed[kind]:
             return 3.0
+        if kind == "email" and set(parameter.words) & {"to", "recipient", "recipients", "cc", "bcc"}:
+            return 3.0
         if kind == "email" and role == "person":
             return 1.5
         if kind == "id" and role in ("", "text", "query", "phone", "person"):

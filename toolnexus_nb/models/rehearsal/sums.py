@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .choosing import Match
@@ -132,15 +133,25 @@ def _postfix(tokens: list[Token]) -> list[Any] | None:
     return out if sum(isinstance(part, str) for part in out) > 1 else None
 
 
+def goes_on(found: Match, earlier: Any) -> Step | None:
+    """ "… then multiply by 3", "and subtract 1": with one number only, a sum goes on with the result before it."""
+    if not operation(found.offer) or len(found.filled.missing) != 1 or len(found.filled.arguments) != 1:
+        return None
+    (value,) = found.filled.arguments.values()
+    return replace(_step(found.offer, earlier, value), match=found)
+
+
 def folded(found: Match, reading: Reading, at: int) -> list[Step]:
     """ "Add 1, 2 and 3" for a tool that takes two: each number after the second goes to the result so far."""
     offer = found.offer
     numbers = [position for position, token in enumerate(reading.tokens) if token.kind == "number"]
-    if operation(offer) not in ("+", "*") or len(numbers) < 3 or companions(reading, numbers[0]) != numbers:
+    if not operation(offer) or len(numbers) < 3:
         return []
-    span = reading.tokens[numbers[0] : numbers[-1]]
-    if sum(token.lower in ("and", "or") for token in span) > 1:
-        return []  # "3 and 4, 5 and 12" are pairs
+    span = [token.lower for token in reading.tokens[numbers[1] : numbers[-1]]]
+    listed = operation(offer) in ("+", "*") and companions(reading, numbers[0]) == numbers
+    # "3 and 4, 5 and 12" are pairs; "divide 100 by 4, then by 5" goes on with the result.
+    if not (listed and span.count("and") < 2) and not (len(numbers) == 3 and "then" in span):
+        return []
     values = [reading.tokens[position].value for position in numbers]
     steps = [_step(offer, values[0], values[1])]
     for value in values[2:]:
