@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,6 +41,13 @@ _EPYTEXT = re.compile(r"^([ \t]*)@(?=(?:param|type|returns?|rtype|raises?|keywor
 _GOOGLE = re.compile(r"^[ \t]*[A-Z][A-Za-z ]+:[ \t]*\n[ \t]+\S", re.MULTILINE)
 
 
+_HEADED = re.compile(r"[A-Z][A-Za-z ]+:[ \t]*\n[ \t]+\S")
+_LISTED = re.compile(
+    r"^((?:Args|Arguments|Param(?:eter)?s):[ \t]*\n)([-*•][ \t].*(?:\n(?:[-*•][ \t]|[ \t]+\S).*)*)", re.MULTILINE
+)
+_ROLE = re.compile(r":(?:py:)?(?:obj|class|func|meth|attr|data|exc|mod):`~?([^`\n]+)`")
+
+
 def read_docstring(docstring: str | None) -> Documentation:
     """Read a raw `__doc__` in any of the known styles; None and blank text give an empty Documentation."""
     if not docstring or not docstring.strip():
@@ -49,7 +57,10 @@ def read_docstring(docstring: str | None) -> Documentation:
 
 @lru_cache(maxsize=512)
 def _read(docstring: str) -> Documentation:
-    text = inspect.cleandoc(docstring)
+    docstring = _ROLE.sub(r"`\1`", docstring.replace("\r\n", "\n"))
+    # a heading on the first line is the margin that cleandoc would take from the lines below it
+    text = inspect.cleandoc(f"\n{docstring}" if _HEADED.match(docstring) else docstring)
+    text = _LISTED.sub(lambda found: found[1] + textwrap.indent(found[2], "    "), text)  # Markdown's list
     if _REST.search(text):
         return _sections(_EPYTEXT.sub(r"\1:", text), "sphinx")
     if _NUMPY.search(text):
@@ -78,7 +89,7 @@ def _sections(text: str, style: str) -> Documentation:
             for item in section.value:
                 said = ParameterText(_one_paragraph(item.description), str(item.annotation or ""))
                 for name in item.name.split(","):  # NumPy: "x, y : float"
-                    parameters.setdefault(name.strip().lstrip("*\\"), said)
+                    parameters.setdefault(name.strip(" *\\-•`"), said)
         elif isinstance(section, DocstringSectionText):
             paragraphs.append(section.value.strip())
         elif isinstance(section, DocstringSectionAdmonition) and section.value.kind not in ("example", "examples"):
