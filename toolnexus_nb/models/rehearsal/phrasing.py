@@ -29,12 +29,12 @@ _WORD = re.compile(r"[\w'’/+%°:-]{1,30}|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){1
 """A result that is one word or name, and reads well after "is"."""
 _NUMBERS = frozenset("two numbers number values ints integers floats".split())
 _FETCHING = frozenset(
-    "get fetch lookup look up retrieve calculate compute calc determine estimate list show check read what".split()
+    "get fetch find lookup look up retrieve calculate compute calc determine estimate list show check read what".split()
 )
 """Verbs that only say that there is an answer: the rest of the name says which."""
 _NOUNS = frozenset(
-    """average date day email exchange file group heat image index join map mean median name note number order place
-    plan post price product question rate record report review root sample search share sort sum task text time total
+    """average date day email exchange file group heat image index map mean median name note number order place
+    plan price product question rate record report review root sample share sum task text time total
     volume weather word""".split()
 )
 """Words that may be verbs, but are things where a tool's name begins with them and nothing tells."""
@@ -43,6 +43,7 @@ _MORE_VERBS = frozenset(
     pause resume sleep wait replace subtract insert append extract filter fill switch toggle turn apply""".split()
 )
 _OPENING = (OPENERS | VERBS | ACTS | _MORE_VERBS) - STOP - _NOUNS
+_SURE_VERBS = frozenset("get fetch find search create send delete update add convert translate calculate".split())
 _DETERMINERS = frozenset("a an the all every each one some new your this two".split())
 _LINKS = frozenset("of in for between from to by at on about with".split())
 _PLACED = {
@@ -88,6 +89,8 @@ def told(call: Call, offer: Offer | None = None) -> str:
     if isinstance(value, list):
         items = ", ".join(_plain(item) for item in value[:_MOST_ITEMS])
         more = f" and {len(value) - _MOST_ITEMS} more" if len(value) > _MOST_ITEMS else ""
+        if not value:
+            return f"{topic}: nothing, an empty list."
         so = " gives" if kind == "deed" else ","
         return f"{topic}{so} {len(value)} item{'' if len(value) == 1 else 's'}: {_clipped(items)}{more}"
     if isinstance(value, str):
@@ -107,6 +110,7 @@ def _topic(call: Call, offer: Offer | None) -> tuple[str, str]:
     given = [(parameters.get(name) or Parameter(name, "string"), value) for name, value in call.arguments.items()]
     if not words or words[0] in _LINKS or len(given) > 6:
         return _shown(call), "deed"
+    words = _without_server(words)
     sum_ = _sum(words, given, offer)
     if sum_:
         return sum_, "thing"
@@ -125,6 +129,14 @@ def _topic(call: Call, offer: Offer | None) -> tuple[str, str]:
     if rest[-1] in _LINKS:
         return _capital(f"{article}{head} {_listed([_value(p, v) for p, v in given])}"), "thing"
     return _capital(f"{article}{head}{_said(given, set(rest), 'of')}"), "thing"
+
+
+def _without_server(words: list[str]) -> list[str]:
+    """A name without what stands before its verb: library_find_author is of the library, and finds an author."""
+    for at in range(1, min(3, len(words) - 1)):
+        if words[at] in _SURE_VERBS and not any(word in _OPENING | _FETCHING | _LINKS for word in words[:at]):
+            return words[at:]
+    return words
 
 
 def _sum(words: list[str], given: list[tuple[Parameter, Any]], offer: Offer | None) -> str:
@@ -225,7 +237,7 @@ def _value(parameter: Parameter, value: Any) -> str:
         return value.replace("_", " ")
     if "@" in value and " " not in value:
         return value
-    name = value[:1].isupper() and len(value.split()) <= 3 and parameter.role not in ("text", "path")
+    name = value[:1].isupper() and len(value.split()) <= 3 and parameter.role not in ("text", "path", "query")
     return _short(value if name or parameter.role in _BARE else f'"{value}"')
 
 
