@@ -84,6 +84,15 @@ def test_things_keep_their_numbers(ask: Any) -> None:
     ]
 
 
+def test_a_row_of_short_texts_is_a_call_for_each(ask: Any) -> None:
+    made = ask("todo", "add milk, eggs and bread to my todo list")
+    assert [(name, arguments["text"]) for name, arguments in made] == [
+        ("add_task", "milk"),
+        ("add_task", "eggs"),
+        ("add_task", "bread"),
+    ]
+
+
 def test_each_of_several_inner_calls_has_its_outer_one(ask: Any) -> None:
     made = ask("lesson", "What's the weather like in the capitals of France and Spain?")
     assert [name for name, _ in made] == ["capital_of", "capital_of", "get_weather", "get_weather"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from .choosing import Match, choose, match
 from .cues import VALUES
-from .lexicon import RESULTS
+from .lexicon import OPENERS, RESULTS, STOP
+from .misfits import ASKING
 from .offers import Offer
 from .reading import Reading
 
@@ -105,7 +106,7 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
         if not _says_something(left) or not _says_something(right):
             continue
         one, other = _clause(offers, left), _clause(offers, right)
-        if one is None or other is None:
+        if one is None or other is None or _only_placed(right, other.match):
             continue
         taken = _lent(right, other.match)
         if taken:
@@ -120,6 +121,18 @@ def _split(offers: list[Offer], reading: Reading) -> list[Clause]:
         return [one, *(rest or [other])]
     whole = _clause(offers, reading)
     return [whole] if whole is not None else []
+
+
+def _only_placed(right: Reading, found: Match) -> bool:
+    """Whether a piece speaks of its tool only in saying where something goes: "bread to my todo list"."""
+    tokens = right.tokens
+    heard = [at for at, token in enumerate(tokens) if token.text in found.heard]
+    if not heard or any(token.lower in ASKING or token.lower in OPENERS - STOP for token in tokens[: heard[0]]):
+        return False
+    at = heard[0] - 1
+    while at >= 0 and tokens[at].lower in ("my", "the", "our", "your", "a"):
+        at -= 1
+    return at > 0 and at < heard[0] - 1 and tokens[at].lower in ("to", "on", "onto", "into", "from", "in")
 
 
 def _lent(right: Reading, found: Match) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from .candidates import candidates
 from .cues import VALUES, companions
 from .filling import Filled, fill
-from .lexicon import STOP
+from .lexicon import OPENERS, STOP
 from .offers import Offer, Parameter
 from .reading import Reading, Token
 from .sums import operation
@@ -56,7 +56,7 @@ def spread(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[st
     """One row of arguments for each value where several are listed and the tool takes one, and the tokens they took."""
     lists: dict[str, list[Any]] = {}
     used = set(filled.used)
-    pairs = _pairs(offer, filled, reading) or _counted(offer, filled, reading)
+    pairs = _pairs(offer, filled, reading) or _counted(offer, filled, reading) or _listed_texts(offer, filled, reading)
     if pairs is not None:
         return pairs
     for parameter in offer.parameters:
@@ -119,6 +119,47 @@ def _counted(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[
         rows.append(offer.ordered({**filled.arguments, number: reading.tokens[at].value, thing: said}))
         used.update(range(at, end))
     return (rows[:MOST_CALLS], frozenset(used)) if rows else None
+
+
+def _listed_texts(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[dict[str, Any]], frozenset[int]] | None:
+    """Short texts in a row: "add milk, eggs and bread to my list" are three tasks."""
+    name = next(
+        (
+            p.name
+            for p in offer.required
+            if p.role == "text" and p.kind == "string" and filled.scores.get(p.name) == 0.3
+        ),
+        "",
+    )
+    source = filled.sources.get(name, frozenset())
+    if not source:
+        return None
+    tokens = reading.tokens
+    begin = end = min(source)
+    while begin and _in_row(tokens[begin - 1]):
+        begin -= 1
+    while end < len(tokens) and _in_row(tokens[end]):
+        end += 1
+    parts: list[list[int]] = [[]]
+    for at in range(begin, end):
+        if tokens[at].text in (",", "and"):
+            parts.append([])
+        else:
+            parts[-1].append(at)
+    parts = [part for part in parts if part]
+    between = [token.text for token in tokens[begin:end]]
+    if len(parts) < 3 or "," not in between or "and" not in between or any(len(part) > 3 for part in parts):
+        return None
+    rows = [
+        offer.ordered({**filled.arguments, name: reading.text[tokens[part[0]].start : tokens[part[-1]].end]})
+        for part in parts[:MOST_CALLS]
+    ]
+    return rows, filled.used | {at for part in parts for at in part}
+
+
+def _in_row(token: Token) -> bool:
+    """Whether a word may stand in a row of short texts: no verb that asks, no preposition."""
+    return token.text in (",", "and") or token.kind == "name" or (_is_plain(token) and token.lower not in OPENERS)
 
 
 def _is_plain(token: Token) -> bool:
