@@ -382,7 +382,11 @@ def _is_broken_connection(error: BaseException | None) -> bool:
     from mcp.types import CONNECTION_CLOSED
 
     # The code alone says nothing: -32000 is also what many servers use for errors of their own.
-    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and error.message == "Connection closed"
+    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and error.message.startswith(_BROKEN)
+
+
+_BROKEN = ("Connection closed", "SSE stream ")
+"""How the SDK's own words for it begin."""
 
 
 def _seen(task: asyncio.Future[Any]) -> None:

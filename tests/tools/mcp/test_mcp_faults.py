@@ -72,7 +72,7 @@ def test_a_server_that_speaks_garbage(kit, raw):
 def test_a_server_that_floods_its_stdout_blocks_nobody(kit, raw, line):
     kit.add_mcp_sync("good", command=raw())
     with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(kit.add_mcp_sync, "bad", command=raw("--flood", line), timeout=1.5)
+        opening = pool.submit(kit.add_mcp_sync, "bad", command=raw("--flood", line), timeout=1)
         slowest = 0.0
         while not opening.done():
             began = time.monotonic()
@@ -86,7 +86,8 @@ def test_a_message_without_end_ends_the_session(kit, raw, monkeypatch):
     assert "could not be opened" in refused(kit, command=raw("--flood", '{"jsonrpc"'), timeout=5)
 
 
-def test_an_exit_code_that_is_our_doing_is_not_told(kit, raw):
+def test_an_exit_code_that_is_our_doing_is_not_told(kit, raw, monkeypatch):
+    monkeypatch.setattr(mcp_stdio, "CLOSE_GRACE", 0.2)
     assert "signal" not in refused(kit, command=raw("--hang-up"), timeout=5)
 
 

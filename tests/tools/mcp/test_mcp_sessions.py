@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
+from toolnexus_nb.tools import mcp_stdio
 from toolnexus_nb.tools.context import ToolContext
 from toolnexus_nb.tools.mcp import McpServerError
 from toolnexus_nb.tools.toolkit import Toolkit
@@ -206,7 +207,8 @@ def test_a_filtered_toolkit_keeps_the_server_open(raw, running):
     assert not running(pid)
 
 
-def test_a_deaf_server_and_what_it_started_are_ended_at_close(kit, raw, running):
+def test_a_deaf_server_and_what_it_started_are_ended_at_close(kit, raw, running, monkeypatch):
+    monkeypatch.setattr(mcp_stdio, "CLOSE_GRACE", 0.3)
     server = kit.add_mcp_sync("r", command=raw("--deaf", "--child"))
     pid = pid_of(server)
     assert kit.execute_sync("r_echo", {"text": "x"}).output == "x"
