@@ -121,6 +121,16 @@ def test_a_reply_that_breaks_off_shows_what_had_come() -> None:
     assert step.reply.problem
 
 
+def test_a_reply_that_was_stopped_is_no_failure_of_the_endpoint() -> None:
+    told = steps(
+        [exchange([USER], [(0.1, sse(content="half an ans"))], stopped="stopped by you", error="CancelledError")]
+    )
+    assert told[0].reply.message.content == "half an ans"  # type: ignore[union-attr]
+    text = wire_text(told)
+    assert "stopped by you before the answer was complete" in text and "broke off" not in text
+    assert "tnx-bad" not in wire_html(told)
+
+
 def test_errors_are_told(run: list[Exchange]) -> None:
     refused = exchange([USER], [(0.1, b'{"error": {"message": "no such model"}}')], status=404)
     silent = exchange([USER], [], status=None, error="APIConnectionError: no one answers", ended=2.0)

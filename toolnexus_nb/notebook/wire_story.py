@@ -141,6 +141,8 @@ def _changed(before: Exchange | None, exchange: Exchange) -> list[str]:
 
 def read_reply(exchange: Exchange) -> Reply:
     """The reply of an exchange, put together by the same code that serves the chat."""
+    if exchange.stopped:
+        return Reply(message=_partial(exchange), problem=f"{exchange.stopped} before the answer was complete")
     if exchange.error is not None and not exchange.chunks:
         return Reply(problem=exchange.error)
     if exchange.status is None:
@@ -156,6 +158,17 @@ def read_reply(exchange: Exchange) -> Reply:
         usage=response.usage,
         problem=exchange.error or "",
     )
+
+
+def _partial(exchange: Exchange) -> Message | None:
+    """What had come of an answer that was stopped."""
+    if exchange.status is None or not exchange.chunks:
+        return None
+    try:
+        parse_response(exchange.body, exchange.status, dict(exchange.headers))
+    except APIError as error:
+        return error.partial
+    return None
 
 
 def sent_to(exchange: Exchange) -> str:

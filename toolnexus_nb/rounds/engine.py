@@ -210,6 +210,8 @@ class Run:
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 self._incomplete("timeout", f"The run was stopped after its limit of {self.options.timeout:g} s.")
+                if result.exchanges and result.exchanges[-1].stopped:
+                    result.exchanges[-1].stopped = "stopped at the time limit of the run"
             else:
                 result.status, result.error = "error", error
             if isinstance(error, APIError) and error.partial is not None and not result.text:

@@ -37,7 +37,7 @@ class Exchange:
 
     `chunks` are (seconds since it was sent, bytes); `sent_at` is `time.time()`; `first_byte` and `ended` are seconds
     since then, None while they have not happened; `attempt` counts from 1; `error` says how it failed;
-    `stopped`: it was cancelled from this side, by Stop or a time limit of the run.
+    `stopped` says who ended it from this side before it was complete (Stop, or the run's time limit), else "".
     """
 
     request: WireRequest
@@ -50,7 +50,7 @@ class Exchange:
     first_byte: float | None = None
     ended: float | None = None
     error: str | None = None
-    stopped: bool = False
+    stopped: str = ""
     notes: Sequence[str] = ()
 
     @property
@@ -124,7 +124,8 @@ class Tap:
         exchange.ended = time.perf_counter() - started
         if error is not None:
             exchange.error = f"{type(error).__name__}: {error}".rstrip(": ")
-            exchange.stopped = isinstance(error, asyncio.CancelledError)
+        if isinstance(error, asyncio.CancelledError):
+            exchange.stopped = "stopped by you"
         for observer in tuple(_observers):
             try:
                 observer(exchange)
