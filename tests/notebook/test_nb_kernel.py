@@ -237,6 +237,17 @@ def test_stop_acts_at_once(cell: Callable[..., Told], kernel: Kernel, what: str,
     assert kernel.run("print('NEXT', tn.session().last.status)").stream == "NEXT stopped\n"
 
 
+@pytest.mark.parametrize("above", ["", "%%time\n"])
+def test_a_stopped_question_leaves_what_had_come_of_it_in_its_variable(
+    cell: Callable[..., Told], kernel: Kernel, above: str
+) -> None:
+    kernel.run("answer = 'old'")
+    told = cell(f"{above}%%toolnexus ask --into answer\nsilent", stop_when="text/html")
+    assert "the question is taken back" in told.last()
+    assert kernel.run("print(answer.status, tn.session().chat.turns)").stream == "stopped []\n"
+    assert "stopped by you" in kernel.run("%toolnexus wire").last()
+
+
 def test_stop_interrupts_a_persons_own_code_in_a_cell_with_our_magics(cell: Callable[..., Told]) -> None:
     told = cell("%toolnexus status\nprint('now')\ntime.sleep(20)", stop_when="now")
     assert told.stop_took is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -298,6 +299,7 @@ def test_approval_without_a_person_follows_the_policy_or_pauses(nb: Notebook) ->
         '    "Weather."\n    return f"sunny in {city}"\n%toolnexus add weather\n'
     )
     assert "%toolnexus resume allow" in nb.says("%toolnexus ask --into answer the weather")
+    assert "allow or deny weather? %toolnexus resume allow" in nb.says("%toolnexus resume")
     assert nb.shell.user_ns["answer"].status == "paused"
     assert "did you mean weather?" in nb.says("%toolnexus resume allow wether")
     assert "It says: sunny in Oslo" in nb.says("%toolnexus resume allow weather")
@@ -404,3 +406,63 @@ def test_the_session_tells_itself(nb: Notebook, capsys: Callable[..., Any]) -> N
     nb.run(TOOLS)
     assert "weather" in repr(nb.session)
     assert nb.session.namespace is nb.shell.user_ns
+
+
+def test_a_question_that_fails_leaves_what_had_come_of_it_in_its_variable(nb: Notebook) -> None:
+    nb.session.connect(tn.Client("http://127.0.0.1:9/v1", "m", "", retries=0))
+    nb.run("answer = 5")
+    nb.run("%toolnexus ask --into answer What is the weather?")
+    assert nb.run("answer.status").result == "error"
+
+
+def test_a_misspelt_name_in_braces_is_named(nb: Notebook) -> None:
+    nb.run("city = 'Oslo'")
+    assert "{citty} has no value here, so it is sent as written: did you mean city?" in nb.says(
+        "%toolnexus ask From {city} to {citty}"
+    )
+    assert nb.prompts()[-1] == "From Oslo to {citty}"
+    assert "has no value" not in nb.says('%%toolnexus ask --new\nsay {{citty}} and {"a": 1}')
+    assert "has no value" not in nb.says("%toolnexus ask --raw From {citty}")
+
+
+def test_a_traceback_does_not_show_the_footer(nb: Notebook) -> None:
+    says = nb.says('%%toolnexus\ndef area(side: float) -> float:\n    """Area."""\n    return side\n1 / 0')
+    assert "----> 5 1 / 0" in re.sub(r"\x1b\[[0-9;]*m", "", says) and "run_line_magic" not in says
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nope", "there is no nope in this notebook"),
+        ("opem", "there is no opem in this notebook"),
+        ("print", "print is Python's own"),
+        ("open", "open is Python's own"),
+        ("number", "number is an int; a tool is a function"),
+    ],
+)
+def test_what_cannot_be_added_is_told_as_what_it_is(nb: Notebook, line: str, says: str) -> None:
+    nb.run("number = 3")
+    assert says in nb.says(f"%toolnexus add {line}") and "did you mean" not in nb.text
+
+
+def test_a_lambda_is_told_to_become_a_function(nb: Notebook) -> None:
+    assert "double is a lambda" in nb.says("%%toolnexus\ndouble = lambda x: 2 * x")
+    assert nb.session.toolkit.names == []
+
+
+def test_added_tools_are_not_told_what_keeps_a_cells_function_out(nb: Notebook) -> None:
+    nb.run('def area(side: float) -> float:\n    """Area."""\n    return side')
+    assert "registered: area\n" in nb.says("%toolnexus add area")
+
+
+def test_connecting_says_that_nothing_was_asked_yet(nb: Notebook) -> None:
+    assert "model: qwen3 at localhost:11434 · contacted when you ask" in nb.says(
+        "%toolnexus connect ollama --model qwen3"
+    )
+
+
+def test_a_server_that_is_not_there_says_how_to_begin_it(nb: Notebook) -> None:
+    assert not nb.session.server
+    assert "nothing is being served, so there is no url: %toolnexus serve" in nb.says(
+        "tn = __import__('toolnexus_nb')\ntn.session().server.url"
+    )

@@ -96,7 +96,7 @@ def test_notes_and_retries_belong_to_their_round_or_to_the_run() -> None:
     assert state.apply(ev.RetryScheduled(1, 1, 0.5, "429")) == (NOTES,)
     state.apply(ev.TextDelta(1, "Hello"))
     assert state.apply(ev.Note(1, "cut off", "warning")) == ("r1",)
-    assert [text for _, text in state.notes] == ["rehearsal", "attempt 1 failed (429); trying again in 0.5 s"]
+    assert [text for _, text in state.notes] == ["rehearsal", "attempt 1: 429; again in 0.5 s"]
     assert state.rounds[0].notes == [("warning", "cut off")]
 
 

@@ -35,7 +35,7 @@ def notebook(scripted: Callable[..., Any]) -> Iterator[Session]:
     session.connect(scripted(lambda body, number: {"text": "hello"}))
     session.toolkit.register(get_weather)
     yield session
-    if session.server is not None:
+    if session.server:
         session.server.stop()
 
 
@@ -51,7 +51,7 @@ def content(url: str, **headers: str) -> str:
 
 def test_it_serves_until_it_is_stopped(notebook: Session, capsys: pytest.CaptureFixture[str]) -> None:
     say(notebook)
-    assert notebook.server is not None
+    assert notebook.server
     url = notebook.server.url
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
     shown = capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_it_serves_until_it_is_stopped(notebook: Session, capsys: pytest.Capture
     assert content(url) == "hello"
     say(notebook, "stop")
     assert f"stopped serving at {url}" in capsys.readouterr().out
-    assert notebook.server is None
+    assert not notebook.server
     with pytest.raises(httpx.ConnectError):
         httpx.get(url + "/health")
     say(notebook, "stop")
@@ -88,7 +88,7 @@ def test_after_connect_it_goes_on_with_the_new_model_at_the_same_address(
     notebook: Session, scripted: Callable[..., Any]
 ) -> None:
     say(notebook, "--key secret-of-mine")
-    assert notebook.server is not None
+    assert notebook.server
     url = notebook.server.url
     notebook.connect(scripted(lambda body, number: {"text": "other"}))
     say(notebook)
@@ -99,7 +99,7 @@ def test_after_connect_it_goes_on_with_the_new_model_at_the_same_address(
 
 def test_a_key_is_made_and_never_shown(notebook: Session, capsys: pytest.CaptureFixture[str]) -> None:
     say(notebook, "--key")
-    assert notebook.server is not None
+    assert notebook.server
     key = notebook.server.key
     assert key is not None and len(key) >= 20
     assert key not in capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_a_key_is_made_and_never_shown(notebook: Session, capsys: pytest.Capture
 
 def test_a_port_that_cannot_be_had_is_a_persons_mistake_and_the_server_goes_on(notebook: Session) -> None:
     say(notebook)
-    assert notebook.server is not None
+    assert notebook.server
     other = Served(notebook.toolkit, notebook.client)
     try:
         with pytest.raises(UsageError, match="cannot listen on port"):
@@ -176,7 +176,7 @@ def test_the_card_follows_what_happens(notebook: Session, monkeypatch: pytest.Mo
 
 def test_a_bad_request_prints_nothing_into_cells(notebook: Session, capsys: pytest.CaptureFixture[str]) -> None:
     say(notebook)
-    assert notebook.server is not None
+    assert notebook.server
     capsys.readouterr()
     assert httpx.post(notebook.server.url + "/v1/chat/completions", json={"messages": []}).status_code == 400
     time.sleep(0.1)

@@ -148,17 +148,19 @@ def parse(entry: Command, line: str, namespace: Mapping[str, Any] | None) -> Nam
     """Read what was typed after the command's name.
 
     `namespace` is where `{name}` is looked up; None leaves braces alone. `args.raw` does the same for one line.
+    `args.missed` are the names in the text that have no value.
     Raises UsageError in one line for an unknown option, a missing word or an open quotation mark.
     """
     options, rest = leading_options(entry.parser, line) if entry.rest else (split(line), "")
+    missed: list[str] = []
     if namespace is not None and "--raw" not in options:
         options = [interpolate(word, namespace) for word in options]
-        rest = interpolate(rest, namespace)
+        rest = interpolate(rest, namespace, missed)
     try:
         args = entry.parser.parse_args(options)
     except UsageError as error:
         raise UsageError(_explain(entry, str(error))) from None
-    args.rest = rest
+    args.rest, args.missed = rest, missed
     return args
 
 
@@ -222,11 +224,11 @@ _FIELD = r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\[\]{}]+\])*"
 _BRACES = re.compile(rf"\{{\{{({_FIELD})\}}\}}|\{{({_FIELD})(![rsa])?(:[^{{}}]*)?\}}")
 
 
-def interpolate(text: str, namespace: Mapping[str, Any]) -> str:
+def interpolate(text: str, namespace: Mapping[str, Any], missed: list[str] | None = None) -> str:
     """Put values of the namespace in place of `{name}`, `{table.shape}`, `{cities[0]}`, `{price:.2f}`.
 
-    Names that the namespace does not have are left as they are, so JSON and prose with braces pass through;
-    `{{name}}` stands for the text `{name}`. Nothing is evaluated but attribute and item access.
+    Names that the namespace does not have are left as they are, so JSON and prose with braces pass through, and are
+    appended to `missed`; `{{name}}` stands for the text `{name}`. Nothing is evaluated but attribute and item access.
     """
     formatter = Formatter()
 
@@ -234,6 +236,8 @@ def interpolate(text: str, namespace: Mapping[str, Any]) -> str:
         literal, field, conversion, form = match.groups()
         name = literal or field
         if re.split(r"[.\[]", name, maxsplit=1)[0] not in namespace:
+            if missed is not None and not literal:
+                missed.append(field)
             return match.group()
         if literal:
             return "{" + literal + "}"
@@ -243,6 +247,8 @@ def interpolate(text: str, namespace: Mapping[str, Any]) -> str:
                 value = formatter.convert_field(value, conversion[1:])
             return str(formatter.format_field(value, (form or ":")[1:]))
         except (AttributeError, LookupError, TypeError, ValueError):
-            return match.group()  # not what the person meant by these braces
+            if missed is not None:
+                missed.append(field)
+            return match.group()  # not what the person meant by these braces, or misspelt
 
     return _BRACES.sub(put, text)

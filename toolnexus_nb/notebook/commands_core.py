@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from .commands import UsageError, command, commands, did_you_mean, find, interpo
 
 if TYPE_CHECKING:
     from ..rounds.chat import Chat
+    from ..rounds.client import Client
     from ..rounds.result import RunResult
     from ..tools.toolkit import Toolkit
     from .panel import EventPanel
@@ -41,7 +43,13 @@ def _described(session: Session) -> str:
         client = session.client
     except ToolnexusError as error:
         return f"none: {error}"
-    return " · ".join([client.label, *client.notes_for_display])
+    return described(client)
+
+
+def described(client: Client) -> str:
+    """Which model it is and what to know of it. To connect sends nothing, so nothing is said of being connected."""
+    when = () if client.keyless else ("contacted when you ask",)
+    return " · ".join([client.label, *client.notes_for_display, *when])
 
 
 def _command_names(session: Session, words: Sequence[str]) -> Iterable[str]:
@@ -100,6 +108,7 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
     another cell goes on with the conversation. Options come before the question.
     """
     prompt = _prompt(session, args, cell)
+    _tell_missed(session, args)
     if args.into is not None and not args.into.isidentifier():
         raise UsageError(f"--into {args.into}: a variable cannot have that name")
     params = _parameters(session, args)
@@ -114,9 +123,8 @@ async def ask(session: Session, args: Namespace, cell: str | None) -> RunResult:
         panel.state.replaced(replaced)
     params["max_rounds"] = args.max_rounds or session.config.max_rounds
     params["approve"] = session.approval(panel, args.approve)
-    with session.watched(panel, toolkit):
-        result = await chat.ask(prompt, handler=panel, **params)
-    session.keep(args.into, result)
+    with session.watched(panel, toolkit), session.keeping(args.into) as kept:
+        result = kept.result = await chat.ask(prompt, handler=panel, **params)
     _hints(session, args, result)
     return result
 
@@ -134,11 +142,20 @@ def _idle(session: Session) -> Chat:
 def _prompt(session: Session, args: Namespace, cell: str | None) -> str:
     text = cell or ""
     if text and session.config.interpolate and not args.raw:
-        text = interpolate(text, session.namespace)
+        text = interpolate(text, session.namespace, args.missed)
     prompt = f"{args.rest}\n{text}".strip()
     if not prompt:
         raise UsageError("what is the question? %toolnexus ask TEXT, or %%toolnexus ask with the text below it")
     return prompt
+
+
+def _tell_missed(session: Session, args: Namespace) -> None:
+    """Name what stood in braces and is no variable: most likely it is misspelt."""
+    for name in dict.fromkeys(args.missed):
+        root = re.split(r"[.\[]", name, maxsplit=1)[0]
+        variables = [known for known in own_names(session) if not known.startswith("_")]
+        near = did_you_mean(root, variables) if root not in variables else ""
+        print(f"note: {{{name}}} has no value here, so it is sent as written{near}")
 
 
 def _parameters(session: Session, args: Namespace) -> dict[str, Any]:
@@ -190,7 +207,7 @@ def _decision_words(session: Session, words: Sequence[str]) -> Iterable[str]:
 
 @command("resume", summary="decide about calls that wait: allow or deny", shows=True, complete=_decision_words)
 @magic_arguments()
-@argument("decision", choices=["allow", "deny"], help="what to do with the calls that wait")
+@argument("decision", nargs="?", choices=["allow", "deny"], help="what to do with the calls that wait")
 @argument("names", nargs="*", help="only the calls of these tools, or with these ids; the others stay pending")
 @argument("--why", help="the reason the model is told when a call is denied")
 @argument("--into", metavar="NAME", help="keep the result in this variable")
@@ -199,6 +216,9 @@ async def resume(session: Session, args: Namespace, cell: str | None) -> RunResu
     paused = session.last
     if paused is None or paused.status != "paused":
         raise UsageError("nothing waits for a decision")
+    if args.decision is None:
+        waiting = ", ".join(pending.call.name for pending in paused.pending)
+        raise UsageError(f"allow or deny {waiting}? %toolnexus resume allow, or %toolnexus resume deny")
     _idle(session)
     decision: Any = ("deny", args.why) if args.decision == "deny" and args.why else args.decision
     known = {name for pending in paused.pending for name in (pending.call.name, pending.call.id)}
@@ -210,9 +230,9 @@ async def resume(session: Session, args: Namespace, cell: str | None) -> RunResu
     panel.state.notes.append(
         ("note", f"goes on after a pause: {args.decision} {', '.join(args.names) or 'what waited'}")
     )
-    with session.watched(panel):
-        result = await paused.resume(dict.fromkeys(chosen, decision), handler=panel, approve=session.approval(panel))
-    session.keep(args.into or session.kept_as, result)
+    decisions = dict.fromkeys(chosen, decision)
+    with session.watched(panel), session.keeping(args.into or session.kept_as) as kept:
+        result = kept.result = await paused.resume(decisions, handler=panel, approve=session.approval(panel))
     return result
 
 
@@ -222,8 +242,8 @@ async def resume_after_clicks(session: Session, panel: EventPanel, decisions: di
     if paused is None or paused.status != "paused":
         panel.freeze()
         return
-    with session.watched(panel):
-        session.keep(session.kept_as, await paused.resume(decisions, handler=panel, approve=session.approval(panel)))
+    with session.watched(panel), session.keeping(session.kept_as) as kept:
+        kept.result = await paused.resume(decisions, handler=panel, approve=session.approval(panel))
 
 
 @command("stop", summary="stop a run that a click on Allow or Deny has let go on")
@@ -240,8 +260,14 @@ def stop(session: Session, args: Namespace, cell: str | None) -> None:
 def _addable(session: Session, words: Sequence[str]) -> list[str]:
     import inspect
 
-    names = [n for n, v in session.namespace.items() if inspect.isfunction(v) and not n.startswith("_")]
+    names = [n for n in own_names(session) if inspect.isfunction(session.namespace[n]) and not n.startswith("_")]
     return sorted({*names, *session.unregistered_tools()} - set(words))
+
+
+def own_names(session: Session) -> list[str]:
+    """Variables that the person made: what IPython put into the namespace (open, exit, In …) is not among them."""
+    hidden = getattr(session.shell, "user_ns_hidden", {})
+    return [name for name, value in session.namespace.items() if name not in hidden or hidden[name] is not value]
 
 
 @command("add", summary="make functions or tools of the notebook known", complete=_addable, shows=True)
@@ -253,11 +279,18 @@ def add(session: Session, args: Namespace, cell: str | None) -> None:
 
     values = []
     for name in args.names:
-        if name not in session.namespace:
-            near = did_you_mean(name, _addable(session, ()))
-            raise UsageError(f"there is no {name} in this notebook{near}")
+        if name not in own_names(session):
+            raise UsageError(_not_addable(session, name))
         values.append((name, session.namespace[name]))
     register_and_show(session, values)
+
+
+def _not_addable(session: Session, name: str) -> str:
+    import builtins
+
+    if hasattr(builtins, name):
+        return f"{name} is Python's own and has no types a model could read: write a function with `def` that calls it"
+    return f"there is no {name} in this notebook{did_you_mean(name, _addable(session, ()))}"
 
 
 @command("remove", summary="take tools away", complete=tool_names)

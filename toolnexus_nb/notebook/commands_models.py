@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from .commands import UsageError, command
+from .commands_core import described
 
 if TYPE_CHECKING:
     from ..models.recording import Recorder
@@ -77,16 +78,16 @@ def connector_table(session: Session) -> str:
     width = max(len(row.name) for row in rows)
     about = max(len(row.summary) for row in rows)
     lines = [f"    {row.name:<{width}}  {row.summary:<{about}}  needs {row.needs}" for row in rows]
-    now = session.client.label if session.connected else "nothing yet"
+    now = described(session.client) if session.connected else "none chosen yet"
     return (
-        f"connected: {now}\n\n%toolnexus connect NAME [--model MODEL], where NAME is\n\n"
+        f"model: {now}\n\n%toolnexus connect NAME [--model MODEL], where NAME is\n\n"
         + "\n".join(lines)
         + "\n\nor an address (http://localhost:8000/v1 --model NAME), or the name of a function in this notebook."
     )
 
 
 def _tell(client: Client) -> None:
-    print(f"connected: {' · '.join([client.label, *client.notes_for_display])}")
+    print(f"model: {described(client)}")
 
 
 # --- record and replay ------------------------------------------------------------------------------------------------

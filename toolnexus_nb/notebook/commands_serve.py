@@ -61,7 +61,7 @@ def serve(session: Session, args: Namespace, cell: str | None) -> None:
     It listens on this machine only and runs until `%toolnexus serve stop` or the end of the kernel. Said
     again, it shows its card again; after `%toolnexus connect` it goes on with the new model.
     """
-    old: Served | None = session.server
+    old = session.server if isinstance(session.server, Served) else None
     if args.what == "stop":
         session.server = None
         print(f"stopped serving at {old.stop()}" if old is not None else "nothing is being served")
@@ -69,7 +69,6 @@ def serve(session: Session, args: Namespace, cell: str | None) -> None:
     wishes = bool(args.port or args.key is not None or args.allow_host or args.allow_origin)
     if old is None or wishes or old.client is not session.client or old.toolkit is not session.toolkit:
         session.server = _start(session, args, old)
-    assert session.server is not None
     session.server.show()
 
 
@@ -203,11 +202,12 @@ def card_html(url: str, model: str, tools: Sequence[str], activity: Activity, ke
     """The card: what is served where, how it is used, the last calls."""
     status = _counts(activity)
     parts = [head(esc(model), esc(_tools_in_words(tools)), status=esc(status if running else f"stopped · {status}"))]
-    if running:
-        rows = [[esc(what), _link(address) if what == "page" else code(address)] for what, address in _places(url)]
-        if keyed:
-            rows.append(["key", code(_KEY_IS_IN)])
-        parts.append(table(["for", "address"], rows))
+    rows = [
+        [esc(what), _link(address) if running and what == "page" else code(address)] for what, address in _places(url)
+    ]
+    if running and keyed:
+        rows.append(["key", code(_KEY_IS_IN)])
+    parts.append(table(["for", "address" if running else "address it had"], rows))
     calls = list(activity.calls)[-_SHOWN:][::-1]
     if calls:
         columns = ["last calls", "state", "time", "through"]
@@ -223,9 +223,9 @@ def card_html(url: str, model: str, tools: Sequence[str], activity: Activity, ke
 def card_text(url: str, model: str, tools: Sequence[str], activity: Activity, keyed: bool, running: bool) -> str:
     """The card for pages without HTML."""
     lines = [f"{'serving' if running else 'served'} {model} with {_tools_in_words(tools)}"]
-    if running:
-        lines += [f"  {what:<7} {address}" for what, address in _places(url)]
-        lines += [f"  key     {_KEY_IS_IN}"] if keyed else []
+    lines += [f"  {what:<7} {address}" for what, address in _places(url)]
+    if running and keyed:
+        lines.append(f"  key     {_KEY_IS_IN}")
     lines.append(f"  {_counts(activity)}" + ("" if running else " · stopped"))
     for call in list(activity.calls)[-_SHOWN:][::-1]:
         lines.append(f"  {call.tool}: {', '.join(filter(None, _call_in_words(call)))}")

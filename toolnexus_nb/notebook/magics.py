@@ -18,7 +18,7 @@ from . import commands as registry
 from . import runner
 from .commands import UsageError
 from .session import Session, session
-from .transformers import AWAITED, REGISTERS, UNUSED, mend, placer
+from .transformers import AWAITED, REGISTERS, UNUSED, FooterHider, mend, placer
 
 NAME = "toolnexus"
 
@@ -150,9 +150,10 @@ def load(shell: Any) -> None:
     shell.register_magics(magics)
     method = shell.magics_manager.magics["line"][NAME]
     method.__func__.__doc__ = commands_core.overview()
-    place = placer(magics.may_await)
+    place, hide = placer(magics.may_await), FooterHider()
     shell.input_transformers_cleanup.insert(0, mend)
     shell.input_transformers_post.append(place)
+    shell.ast_transformers.append(hide)
     events = {
         "pre_execute": magics.cell_runs,
         "post_execute": magics.cell_ran,
@@ -178,6 +179,8 @@ def load(shell: Any) -> None:
             shell.strdispatchers["complete_command"].strs.pop(key, None)
         for name, callback in events.items():
             shell.events.unregister(name, callback)
+        if hide in shell.ast_transformers:  # IPython takes one away that has failed
+            shell.ast_transformers.remove(hide)
         shell.input_transformers_post.remove(place)
         shell.input_transformers_cleanup.remove(mend)
         for kind in ("line", "cell"):
@@ -206,6 +209,7 @@ def unload() -> None:
 def greeting(the_session: Session) -> str:
     """One line: what is connected, or what to set."""
     from ..openai.errors import ToolnexusError
+    from . import commands_core
 
     try:
         client = the_session.client
@@ -213,4 +217,4 @@ def greeting(the_session: Session) -> str:
         return f"toolnexus: {error}"
     if client.keyless:
         return f"toolnexus: connected to {client.label} (no key needed; %toolnexus connect NAME for a real model)"
-    return f"toolnexus: connected to {client.label}"
+    return f"toolnexus: the model is {commands_core.described(client)}"

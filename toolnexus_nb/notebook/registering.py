@@ -22,12 +22,19 @@ def register_cell(session: Session, names: Sequence[str]) -> None:
     """
     from ..tools.definition import Tool
 
-    found = []
+    found, lambdas = [], []
     for word in names:
         name = word.removesuffix(ASSIGNED)
         value = session.namespace.get(name)  # a def in a branch that was not taken is not there
         if isinstance(value, Tool) or (name == word and callable(value) and not inspect.isclass(value)):
             found.append((name, value))
+        elif inspect.isfunction(value) and value.__name__ == "<lambda>":
+            lambdas.append(name)
+    if not found and lambdas:
+        raise UsageError(
+            f"{lambdas[0]} is a lambda, which has no types and no docstring, so nothing was registered: write it as "
+            f"`def {lambdas[0]}(…)` with type hints"
+        )
     if not found:
         raise UsageError(
             "this cell defines no function, so nothing was registered. A tool is a `def` with type hints; names with a "
@@ -48,7 +55,7 @@ def register_and_show(session: Session, values: Iterable[tuple[str, Any]], *, of
     gone = session.replace_tools_of_cell({tool.name for tool in tools}) if of_cell else []
     for name in gone:
         session.toolkit.remove(name)
-    _show(session, tools, _changes(session)[before:], _line(tools, known, gone, session.once("underscore")))
+    _show(session, tools, _changes(session)[before:], _line(tools, known, gone, of_cell and session.once("underscore")))
 
 
 def _changes(session: Session) -> list[Any]:
@@ -64,7 +71,9 @@ def _tools(name: str, value: Any) -> list[Tool]:
     if isinstance(value, list | tuple):
         return [made for each in value for made in _tools(getattr(each, "__name__", name), each)]
     if not callable(value) or inspect.isclass(value):
-        raise UsageError(f"{name} is a {type(value).__name__}; a tool is a function (or tn.http_tool, tn.native_tool)")
+        kind = "class" if inspect.isclass(value) else type(value).__name__
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise UsageError(f"{name} is {article} {kind}; a tool is a function (or tn.http_tool, tn.native_tool)")
     try:
         # a decorator that hides the function's name does not hide it from the model
         return [tool(value) if getattr(value, "__name__", name) == name else tool(name=name)(value)]

@@ -336,7 +336,8 @@ class RunState:
 
 def retry_sentence(event: ev.RetryScheduled) -> str:
     """Why a request is sent again, and when."""
-    return f"attempt {event.attempt} failed ({event.reason}); trying again in {event.seconds:.3g} s"
+    of = f" of {event.attempts}" if event.attempts else ""
+    return f"attempt {event.attempt}{of}: {event.reason}; again in {event.seconds:.2g} s"
 
 
 _HANDLERS: dict[type, Callable[[RunState, Any], Sequence[str]]] = {

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from traitlets import Bool, CaselessStrEnum, Int, Unicode
 from traitlets.config import Configurable
@@ -58,12 +58,32 @@ class Asked:
     turns: int
 
 
+@dataclass(slots=True)
+class Kept:
+    """Where a block under `Session.keeping` puts its result."""
+
+    result: RunResult | None = None
+
+
+class NotServed:
+    """Stands for the server while there is none: false, and says what to do when it is asked for anything."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "<nothing is being served: %toolnexus serve begins it>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"nothing is being served, so there is no {name}: %toolnexus serve begins it")
+
+
 class Session:
     """The state behind the magics.
 
     .client .toolkit .chat     made on first use; `connect` replaces the client and keeps the conversation
     .last                      the RunResult of the last question, or None
-    .server                    what `%toolnexus serve` serves (`.url`, `.key`, `.stop()`), or None
+    .server                    what `%toolnexus serve` serves (`.url`, `.key`, `.stop()`); false while nothing is served
     .shell                     the running IPython, or None in a script
     .config                    what `%config Toolnexus.x = …` sets
     """
@@ -71,7 +91,7 @@ class Session:
     def __init__(self) -> None:
         self.config = Toolnexus()
         self.told: set[str] = set()
-        self.server: Served | None = None
+        self._server: Served | None = None
         self._client: Client | None = None
         self._toolkit: Toolkit | None = None
         self._chat: Chat | None = None
@@ -111,6 +131,14 @@ class Session:
     def connected(self) -> bool:
         """Whether a client was made or chosen already."""
         return self._client is not None
+
+    @property
+    def server(self) -> Served | NotServed:
+        return self._server or NotServed()
+
+    @server.setter
+    def server(self, server: Served | None) -> None:
+        self._server = server
 
     @property
     def toolkit(self) -> Toolkit:
@@ -162,6 +190,19 @@ class Session:
         self.kept_as = name if result.status == "paused" else None
         if name is not None:
             self.shell.user_ns[name] = result
+
+    @contextmanager
+    def keeping(self, name: str | None) -> Iterator[Kept]:
+        """Keep what the block puts into `.result`; if it is stopped or fails, what its run had come to until then."""
+        kept = Kept()
+        try:
+            yield kept
+        except BaseException as error:
+            kept.result = getattr(error, "result", None)
+            raise
+        finally:
+            if kept.result is not None:
+                self.keep(name, kept.result)
 
     def once(self, key: str) -> bool:
         """True the first time it is asked about this key: for hints that are given once in a notebook."""
@@ -272,7 +313,7 @@ class Session:
 
     def stop_serving(self) -> None:
         """Stop what `%toolnexus serve` has started, if anything."""
-        server, self.server = self.server, None
+        server, self._server = self._server, None
         if server is not None:
             server.stop()
 

@@ -1,7 +1,7 @@
 """How the text of a cell becomes what runs, where toolnexus magics are concerned. Other cells stay byte-identical.
 
 Two input transformers, both pure functions of the cell's lines (a front end also transforms half-typed cells, to ask
-whether they are complete, so nothing may be remembered between calls):
+whether they are complete, so nothing may be remembered between calls), and `FooterHider`, for tracebacks:
 
 `mend` (cleanup: before IPython looks for magics)
     * a comment or blank lines above `%%toolnexus` are allowed, and a body that is missing is no cell at all;
@@ -22,6 +22,7 @@ commands, so nobody types them.
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 import tokenize
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ ASSIGNED = "="
 """Stands after a name that the cell only assigns."""
 
 _TOOLS_WORDS = re.compile(r"%%toolnexus(?:\s+tools\b)?(?P<options>\s+-.*|\s*)$")
+_FOOTER = re.compile(rf"get_ipython\(\)\.run_line_magic\('toolnexus', '(?:{UNUSED} )?{REGISTERS}=")
 _CELL = re.compile(r"%%toolnexus(?:\s|$)")
 _ASK_LINE = re.compile(
     r"^(?P<indent>\s*)(?P<target>[\w.,\s\[\]]+?=\s*)?%toolnexus\s+(?P<words>ask\s+(?:.*\S)?\S\s*\?+)\s*$", re.DOTALL
@@ -160,6 +162,23 @@ def _edited(source: str, calls: list[_Call], names: list[str], may_await: Callab
         if awaits:
             insert(call.start, "await ")
     return [line.decode() for line in lines]
+
+
+class FooterHider:
+    """An AST transformer that changes no code: it takes the text of a footer out of what tracebacks quote.
+
+    IPython has put the cell's source into linecache by now. The line stays, empty, so that line numbers hold.
+    """
+
+    def visit(self, tree: ast.AST) -> ast.AST:
+        last = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
+        text = _text_argument(last.value) if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
+        if text is not None and REGISTERS in str(text.value):
+            for entry in reversed(list(linecache.cache.values())):
+                lines = entry[2] if len(entry) == 4 else None
+                if lines and _FOOTER.match(lines[-1]):
+                    lines[-1] = "\n"
+        return tree
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
