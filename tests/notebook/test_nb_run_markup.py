@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolnexus_nb.notebook.run_markup import approval_actions, card, run_html, said_html
+from toolnexus_nb.notebook.run_markup import approval_actions, card, end_sentence, run_html, said_html
 from toolnexus_nb.notebook.run_state import RunState
 from toolnexus_nb.notebook.run_text import run_markdown, run_text
 from toolnexus_nb.openai.types import Message, ToolCall, Usage
@@ -148,9 +148,15 @@ def test_states_are_words_and_the_head_counts_them() -> None:
     state.calls[1].status = "waiting"
     text = Reader(run_html(state)).text
     assert "round 1 · 3 calls · 1 done, 1 waiting for you, 1 running" in text
-    assert "412 + 96 tokens" in text
+    assert "412 tokens in + 96 out" in text
     assert "tools cost 138 of each request" in text
     assert "default" in text  # the unit that was left out
+
+
+def test_a_stopped_run_says_what_became_of_the_question() -> None:
+    kept = [Message.user("q"), Message.assistant(None, [call("c", "slow", {})]), Message.tool("c", "done")]
+    assert "kept in the conversation" in end_sentence(full_state(status="stopped", messages=kept))
+    assert "taken back" in end_sentence(full_state(status="stopped", messages=kept[:1]))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+from ..rounds.summary import duration as duration
+
 #: Grey that shows on white and on black, for borders of pages without the stylesheet.
 LINE = "1px solid rgba(128,128,128,.4)"
 
@@ -66,6 +68,16 @@ def hint(text: object) -> str:
     return tag("span", esc(text), cls="tnx-hint")
 
 
+def explained(words: str, meaning: str) -> str:
+    """Short words that say more to whoever points at them, and to a screen reader."""
+    return tag("span", esc(words), title=meaning, aria_label=f"{words} ({meaning})", role="note")
+
+
+def part_name(name: str) -> str:
+    """What a part of a card is, for pages without the stylesheet: with it, place and shape say so."""
+    return tag("div", tag("small", esc(name)), cls="tnx-sep")
+
+
 def join(parts: Iterable[str], separator: str = " · ") -> str:
     """The parts that are not empty, with a separator that reads without CSS."""
     return separator.join(part for part in parts if part)
@@ -77,7 +89,13 @@ SEPARATOR = tag("span", " · ", cls="tnx-sep")
 
 def section(label: str, *body: str, cls: str = "") -> str:
     """The frame of a view. `label` names it for screen readers; its visible name is in `head`."""
-    return tag("section", *body, cls=f"tnx {cls}".strip(), aria_label=label, style=f"border:{LINE};border-radius:6px")
+    return tag(
+        "section",
+        *body,
+        cls=f"tnx {cls}".strip(),
+        aria_label=label,
+        style=f"border:{LINE};border-radius:6px;padding:0 12px",
+    )
 
 
 def head(title: str, *facts: str, status: str = "") -> str:
@@ -85,7 +103,7 @@ def head(title: str, *facts: str, status: str = "") -> str:
     inner = [tag("b", title, cls="tnx-title"), *(tag("span", fact) for fact in facts if fact)]
     if status:
         inner.append(tag("span", status, cls="tnx-end"))
-    return tag("header", SEPARATOR.join(inner), cls="tnx-head", style="padding:6px 12px")
+    return tag("header", SEPARATOR.join(inner), cls="tnx-head", style="padding:6px 0")
 
 
 def foot(*facts: str, end: str = "") -> str:
@@ -93,7 +111,7 @@ def foot(*facts: str, end: str = "") -> str:
     inner = [tag("span", fact) for fact in facts if fact]
     if end:
         inner.append(tag("span", end, cls="tnx-end"))
-    return tag("footer", SEPARATOR.join(inner), cls="tnx-foot", style="padding:6px 12px") if inner else ""
+    return tag("footer", SEPARATOR.join(inner), cls="tnx-foot", style="padding:6px 0") if inner else ""
 
 
 def heading(text: str, cls: str = "tnx-h") -> str:
@@ -246,24 +264,6 @@ def _defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         str(n): p["default"] for n, p in properties.items() if isinstance(p, Mapping) and p.get("default") is not None
     }
-
-
-def duration(seconds: float | None) -> str:
-    """`4 ms`, `0.31 s`, `1.4 s`, `23 s`, `2 min 05 s`; nothing for None."""
-    if seconds is None:
-        return ""
-    if seconds < 0.0005:
-        return "under 1 ms"
-    if seconds < 0.0995:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 0.995:
-        return f"{seconds:.2f} s"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s"
 
 
 def tokens(count: float | None, estimated: bool = False) -> str:

@@ -143,10 +143,15 @@ class Painter:
     def snapshot(self) -> list[Operation]:
         """The operations that bring a fresh view to what the run is now; later flushes go on from there."""
         self._dirty, self._text, self._flows, self._drawn = {}, {}, {}, set()
-        empty = tag("ol", cls="tnx-rounds", data_part="rounds", style="list-style:none;margin:0;padding:0")
+        empty = tag("div", cls="tnx-rounds", data_part="rounds", role="list")
         operations: list[Operation] = [["html", "rounds", empty]]
         for round_ in self.state.rounds:
-            operations += self._new_round(round_, said=said_html(str(round_.text)), thought=str(round_.reasoning))
+            text, rest = str(round_.text), ""
+            if not round_.finished:  # what streams goes on in the last paragraph
+                flow = self._flows[f"{round_.part}.text"] = TextFlow()
+                text, rest = flow.feed(text) or ("", text)
+            operations += self._new_round(round_, said=said_html(text), thought=str(round_.reasoning))
+            operations += [["text", f"{round_.part}.text", rest]] if rest else []
             operations += [self._card(call) for call in round_.calls]
         return operations + [["html", name, make(self.state)] for name, make in _RUN_PARTS]
 

@@ -11,12 +11,15 @@ import json
 from typing import Any
 
 from .markup import (
+    LINE,
     MOST_TEXT,
+    SEPARATOR,
     code,
     counted,
     definition_list,
     duration,
     esc,
+    explained,
     fold,
     foot,
     head,
@@ -25,6 +28,7 @@ from .markup import (
     join,
     json_text,
     long_text,
+    part_name,
     pre,
     section,
     shortened,
@@ -39,7 +43,7 @@ MOST_ANSWER = 400_000
 """Characters of one answer that are kept; with `CALLS_BUDGET` this keeps a saved run under 2 MB."""
 CALLS_BUDGET = 700_000
 """Characters that all cards of a run may take together, about; `CARD` of each is markup."""
-CARD = 900
+CARD = 1_100
 FEW_CALLS = 8
 """Up to so many calls every card stands open."""
 
@@ -94,7 +98,7 @@ def run_prompt(state: RunState) -> str:
     """The question."""
     text = state.prompt.strip()
     body = long_text(text) if len(text) > 600 else esc(text)
-    return tag("div", body, cls="tnx-ask", style="white-space:pre-wrap;padding:8px 12px 0") if text else ""
+    return tag("div", body, cls="tnx-ask", style="white-space:pre-wrap;padding:8px 0 0") if text else ""
 
 
 def run_notes(state: RunState) -> str:
@@ -117,7 +121,9 @@ def end_sentence(state: RunState) -> str:
     if state.status == "stopped":
         left = result.left_running if result is not None else []
         running = f" Still running in a thread, its result will be dropped: {', '.join(left)}." if left else ""
-        return f"Stopped; what had come until then is kept.{running}"
+        if result is None or result.taken_back:
+            return f"Stopped before a tool had run: the question is taken back, so it can be asked again.{running}"
+        return f"Stopped; the question and what had come until then are kept in the conversation.{running}"
     if state.status == "paused":
         waiting = sum(call.status == "waiting" for call in state.calls)
         verb = "waits" if waiting == 1 else "wait"
@@ -139,7 +145,7 @@ def note(kind: str, text: str) -> str:
     """One line that a person should see; `kind` is note, warning or error."""
     word = "" if kind == "note" else tag("b", esc(kind)) + " · "
     return tag(
-        "p", word, esc(shortened(text, 2_000)), cls=f"tnx-remark tnx-remark-{kind}", style="padding:4px 12px;margin:0"
+        "p", word, esc(shortened(text, 2_000)), cls=f"tnx-remark tnx-remark-{kind}", style="padding:4px 0;margin:0"
     )
 
 
@@ -148,14 +154,23 @@ def run_foot(state: RunState) -> str:
     usage = state.usage
     facts = []
     if usage is not None and usage.total_tokens:
-        about = "about " if usage.estimated else ""
-        facts.append(esc(f"{about}{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"))
+        facts.append(_tokens_in_and_out(usage.prompt_tokens, usage.completion_tokens, usage.estimated))
         facts += [esc(f"{usage.cached_tokens:,} from the cache")] if usage.cached_tokens else []
         facts += [esc(f"{usage.reasoning_tokens:,} for thinking")] if usage.reasoning_tokens else []
     if state.schema_tokens:
-        facts.append(esc(f"tools cost {state.schema_tokens:,} of each request"))
+        facts.append(
+            explained(f"tools cost {state.schema_tokens:,} of each request", "estimated size of their definitions")
+        )
     doors = join([code("%toolnexus wire"), code("%toolnexus export run.html")]) if state.ended else ""
     return _part(FOOT, foot(*facts, end=doors) or tag("footer", cls="tnx-foot"))
+
+
+def _tokens_in_and_out(prompt: float, completion: float, estimated: bool) -> str:
+    """`404 tokens in + 31 out`, with what that means on a second look."""
+    about = "about " if estimated else ""
+    meaning = "in: what was sent to the model over all rounds; out: what it wrote"
+    counted_by = ", estimated: the endpoint did not count them" if estimated else ", as the endpoint counted them"
+    return explained(f"{about}{prompt:,} tokens in + {completion:,} out", meaning + counted_by)
 
 
 # --- a round ----------------------------------------------------------------------------------------------------------
@@ -164,7 +179,7 @@ def run_foot(state: RunState) -> str:
 def round_html(round_: RoundState, now: float, *cards: str, thought: str = "", said: str = "") -> str:
     """One round: heading, thinking, text, cards, notes. `thought` and `said` are HTML of the text so far."""
     return tag(
-        "li",
+        "div",
         round_head(round_, now),
         tag("div", thought, data_part=f"{round_.part}.thought"),
         tag("div", said, cls="tnx-say", data_part=f"{round_.part}.text"),
@@ -172,7 +187,8 @@ def round_html(round_: RoundState, now: float, *cards: str, thought: str = "", s
         round_notes(round_),
         cls="tnx-round",
         data_part=round_.part,
-        style="padding:0 12px 8px",
+        role="listitem",
+        style="padding:0 0 8px",
     )
 
 
@@ -231,12 +247,13 @@ def card(call: CallState, now: float, actions: str = "", most: int = MOST_TEXT, 
         code(call.name or "…"),
         " ",
         hint(title) + " " if title and title != call.name else "",
+        SEPARATOR,
         call_state(call, now),
         style="cursor:pointer",
     )
     body = [arguments(call, most), progress(call)]
     if call.status == "waiting" and call.reason:
-        body.append(tag("p", hint(call.reason), cls="tnx-why", style="padding:0 10px 6px;margin:0"))
+        body.append(tag("p", hint(call.reason), cls="tnx-why", style="padding:0 0 6px;margin:0"))
     body += [actions, call_result(call, most), printed(call, most)]
     return tag(
         "details",
@@ -245,7 +262,7 @@ def card(call: CallState, now: float, actions: str = "", most: int = MOST_TEXT, 
         cls=f"tnx-call tnx-{call.status}",
         data_part=call.part,
         open=open or not call.ended,
-        style="border:1px solid rgba(128,128,128,.4);border-radius:4px;margin:0",
+        style=f"border:{LINE};border-radius:4px;margin:0 0 8px;padding:6px 10px",
     )
 
 
@@ -263,9 +280,9 @@ def arguments(call: CallState, most: int = MOST_TEXT) -> str:
     """The arguments as a definition list; as text while they stream in, and where they are no JSON object."""
     if call.arguments is not None and call.status != "receiving":
         listed = definition_list(call.arguments, call.schema)
-        if len(listed) <= 2 * most:
-            return listed
-        return pre(json_text(dict(call.arguments)), "tnx-typed", most)
+        if len(listed) > 2 * most:
+            listed = pre(json_text(dict(call.arguments)), "tnx-typed", most)
+        return listed if listed.startswith("<p") else part_name("arguments") + listed  # "no arguments" names itself
     text = str(call.typed)
     if not text and call.ended:
         return ""
@@ -284,7 +301,7 @@ def progress(call: CallState) -> str:
         "progress", value=f"{done:g}" if known else None, max=f"{total:g}" if known else None, aria_label="progress"
     )
     words = esc(join([message or "", numbers]))
-    return tag("div", bar, " ", tag("span", words, cls="tnx-hint"), cls="tnx-progress", style="padding:0 10px 8px")
+    return tag("div", bar, " ", tag("span", words, cls="tnx-hint"), cls="tnx-progress", style="padding:0 0 8px")
 
 
 def call_result(call: CallState, most: int = MOST_TEXT) -> str:
@@ -302,7 +319,8 @@ def call_result(call: CallState, most: int = MOST_TEXT) -> str:
             body.append(fold("what the model reads", pre(result.output, most=most), cls="tnx-model-reads"))
     if result.traceback:
         body.append(fold("traceback", pre(result.traceback, most=most)))
-    return tag("div", *body, cls="tnx-result", style="padding:6px 10px;overflow-wrap:anywhere")
+    name = part_name("error" if result.is_error else "result")
+    return tag("div", name, *body, cls="tnx-result", style="padding:6px 0;overflow-wrap:anywhere")
 
 
 def _bounded_text(text: str, most: int) -> str:
@@ -346,7 +364,7 @@ def printed(call: CallState, most: int = MOST_TEXT) -> str:
     if not text.strip():
         return ""
     label = tag("span", "printed", cls="tnx-hint")
-    return tag("div", label, pre(text.rstrip("\n"), most=most), cls="tnx-printed", style="padding:4px 10px 8px")
+    return tag("div", label, pre(text.rstrip("\n"), most=most), cls="tnx-printed", style="padding:4px 0 8px")
 
 
 def approval_actions(call: CallState) -> str:
@@ -394,7 +412,7 @@ def run_frame(state: RunState, rounds: str) -> str:
         run_head(state),
         run_prompt(state),
         run_notes(state),
-        tag("ol", rounds, cls="tnx-rounds", data_part="rounds", style="list-style:none;margin:0;padding:0"),
+        tag("div", rounds, cls="tnx-rounds", data_part="rounds", role="list"),
         run_end(state),
         run_foot(state),
         cls="tnx-run",

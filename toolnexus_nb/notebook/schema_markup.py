@@ -104,17 +104,18 @@ def diff_html(text: str) -> str:
     return raw_pre("\n".join(lines), "tnx-diff")
 
 
-def tabs(panels: Mapping[str, str], opened: str | None = None) -> str:
-    """Panels that open by their names: `details` that the stylesheet lays out as tabs; they read without it.
+def tabs(panels: Mapping[str, str], summary: str) -> str:
+    """Panels that open by their names: `details` that the stylesheet lays out as tabs.
 
-    Opening one closes the others of its group, which is named by its content.
+    Opening one closes the others of its group, which is named by its content. Without the stylesheet they are folded
+    under one line, `summary`.
     """
     group = "tnx-" + short_hash("".join(panels.values()))
     parts = [
-        tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), name=group, open=name == opened)
+        tag("details", tag("summary", esc(name)), tag("div", body, cls="tnx-tabbody"), name=group)
         for name, body in panels.items()
     ]
-    return tag("div", *parts, cls="tnx-tabs")
+    return fold(esc(summary), tag("div", *parts, cls="tnx-tabs"), cls="tnx-more")
 
 
 def form_panel(provider: str, form: Form) -> str:
@@ -159,7 +160,9 @@ def tool_body(facts: ToolFacts, actions: str = "") -> str:
             tool_table(facts.tool.input_schema),
             findings_block(facts.findings),
             change_block(facts.changes),
-            tabs(panels) if (panels := tool_panels(facts)) else hint_of_more(facts.tool.name),
+            tabs(panels, "as JSON, and where it came from")
+            if (panels := tool_panels(facts))
+            else hint_of_more(facts.tool.name),
             tag("div", actions, cls="tnx-actions") if actions else "",
         )
     )
@@ -171,7 +174,7 @@ def schema_html(tools: Sequence[ToolFacts], actions: Callable[[str], str] = lamb
         return section("Tool schemas", head("no tools"), tag("p", esc(NO_TOOLS), cls="tnx-pad"))
     if len(tools) == 1:
         (facts,) = tools
-        title = tag("header", tool_title(facts), cls="tnx-head", style="padding:6px 12px")
+        title = tag("header", tool_title(facts), cls="tnx-head", style="padding:6px 0")
         return section(
             f"Schema of {facts.tool.name}", title, tool_body(facts, actions(facts.tool.name)), cls="tnx-schema"
         )

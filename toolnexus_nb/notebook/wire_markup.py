@@ -106,18 +106,26 @@ def step_html(step: Step, open: bool = False) -> str:
     notes = "".join(tag("p", esc(note), cls="tnx-note") for note in exchange.notes)
     body = tag("div", sent_html(step), received_html(step), cls="tnx-columns")
     return tag(
-        "details", tag("summary", line), notes, body, tabs(step_panels(step)), cls="tnx-tool tnx-step", open=open
+        "details",
+        tag("summary", line),
+        notes,
+        body,
+        tabs(step_panels(step), "the whole request and reply, as it was sent and as code"),
+        cls="tnx-tool tnx-step",
+        open=open,
     )
 
 
 def failed(step: Step) -> bool:
-    return step.exchange.error is not None or (step.exchange.status or 0) >= 400
+    return (step.exchange.error is not None and not step.exchange.stopped) or (step.exchange.status or 0) >= 400
 
 
 def outcome(step: Step) -> str:
     """`200 · stop · 1.4 s`, or how it failed."""
     exchange = step.exchange
     status = "failed" if exchange.status is None and exchange.error else str(exchange.status or "no reply yet")
+    if exchange.stopped:
+        status = join([str(exchange.status or ""), exchange.stopped])
     return join([status, step.reply.finish_reason or "", duration(exchange.ended)])
 
 
@@ -189,7 +197,9 @@ def received_html(step: Step) -> str:
     """The reply, put together from its chunks."""
     reply, exchange = step.reply, step.exchange
     parts = [heading(esc(f"received · {counted(len(exchange.chunks), 'chunk')}"))]
-    if reply.problem:
+    if exchange.stopped:
+        parts.append(tag("div", hint(reply.problem), cls="tnx-message"))
+    elif reply.problem:
         parts.append(tag("div", tag("b", "error", cls="tnx-role tnx-bad"), pre(reply.problem), cls="tnx-message"))
     if reply.message is not None:
         parts.append(_reply_html(reply.message))
@@ -289,7 +299,7 @@ def _step_lines(step: Step) -> list[str]:
                 lines.append(f"  > {message.get('role', '?')}: {_one_line(message.get('content') or '')}")
             lines += [f"  > calls {_one_line(call)}" for call in calls]
     if step.reply.problem:
-        lines.append(f"  < error: {_one_line(step.reply.problem)}")
+        lines.append(f"  < {'' if step.exchange.stopped else 'error: '}{_one_line(step.reply.problem)}")
     if (message := step.reply.message) is not None:
         if message.content:
             lines.append(f"  < {message.role or 'assistant'}: {_one_line(message.content)}")
