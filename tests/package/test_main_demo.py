@@ -76,4 +76,38 @@ def test_lab_opens_a_copy_and_keeps_one_that_is_there(
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
     assert main(["demo", "--lab"]) == 0
     assert calls[-1][3:] == ["--allow-root", str(copy)]
+    assert main(["demo", "--lab", "--no-browser", "--port", "8899"]) == 0
+    assert calls[-1][4:-1] == ["--no-browser", "--port", "8899"]
     assert "already" in capsys.readouterr().out
+
+
+def test_inside_the_source_tree_lab_opens_the_notebook_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jupyterlab")
+    tree = _demo.notebook_path().parent.parent
+    if tree.name == "toolnexus_nb":
+        pytest.skip("an installed package has no source tree")
+    monkeypatch.chdir(tree / "tests")
+    calls: list[Any] = []
+    monkeypatch.setattr(_demo.subprocess, "call", lambda command: calls.append(command) or 0)
+    assert main(["demo", "--lab"]) == 0
+    assert calls[0][-1] == str(tree / "notebooks" / _demo.NOTEBOOK)
+    assert not (tree / "tests" / _demo.NOTEBOOK).exists()
+
+
+def test_options_of_lab_mean_nothing_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["demo", "--no-browser"])
+    assert "unrecognized arguments: --no-browser" in capsys.readouterr().err
+
+
+def test_the_interpreter_is_named_as_one_would_type_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "venv" / "bin"
+    monkeypatch.setattr(_demo.sys, "executable", str(folder / "python"))
+    monkeypatch.chdir(tmp_path)
+    assert _demo._this_python() == str(Path("venv") / "bin" / "python")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(_demo.shutil, "which", lambda name: str(folder / name) if name == "python" else None)
+    assert _demo._this_python() == "python"
+    monkeypatch.setattr(_demo.shutil, "which", lambda name: None)
+    assert _demo._this_python() == str(folder / "python")
