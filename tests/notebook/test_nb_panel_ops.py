@@ -133,3 +133,15 @@ def test_thinking_that_had_begun_goes_on_inside_its_fold_in_a_new_view() -> None
     live.feed(ev.RoundStarted(1, "m", 1, 0), ev.ReasoningDelta(1, "Hm"))
     assert 'class="tnx-tail">Hm<' in live.painter.snapshot()[1][2]
     assert live.feed(ev.ReasoningDelta(1, ", well")) == [["text", "r1.thought", ", well"]]
+
+
+def test_a_view_that_opens_within_a_sentence_keeps_it_whole() -> None:
+    live = Live()
+    live.feed(ev.RoundStarted(1, "m", 1, 0), ev.TextDelta(1, "A **bold** start.\n\nI will "))
+    shown = live.painter.snapshot()
+    assert ["text", "r1.text", "I will "] in shown
+    (added,) = (html for name, part, html in shown if (name, part) == ("add", "rounds"))
+    assert "<strong>bold</strong> start." in added and "I will" not in added
+    ((name, _, html, tail),) = live.feed(ev.TextDelta(1, "call.\n\nNow"))
+    assert (name, tail) == ("settle", "Now")
+    assert "I will call." in html
