@@ -74,7 +74,8 @@ def _match(offer: Offer, reading: Reading) -> Match:
             heard.append(token.text)
     covered = _share(explained, otherwise=0.5)
     evidence = min(sum(weight * near for weight, near in explained), 5.0) / 5
-    sure = _sureness(filled, reading)
+    # A tool that needs nothing could always be called: the words it leaves unexplained speak against it.
+    sure = _sureness(filled, reading) if offer.required else 0.5 + 0.5 * covered
     telling = _telling(filled, reading)
     heard += telling
     idle = _idle_share(filled, reading)

@@ -127,7 +127,7 @@ def _listed_texts(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[
         (
             p.name
             for p in offer.required
-            if p.role == "text" and p.kind == "string" and filled.scores.get(p.name) == 0.3
+            if p.role in ("text", "") and not p.choices and p.kind == "string" and filled.scores.get(p.name) == 0.3
         ),
         "",
     )
@@ -140,6 +140,9 @@ def _listed_texts(offer: Offer, filled: Filled, reading: Reading) -> tuple[list[
         begin -= 1
     while end < len(tokens) and _in_row(tokens[end]):
         end += 1
+    lead = tokens[begin - 1] if begin else None
+    if lead is not None and lead.lower in OPENERS - STOP and best_kin(lead.stem, offer.name_stems) < 0.7:
+        return None  # "buy milk, eggs and bread" is one thing to do
     parts: list[list[int]] = [[]]
     for at in range(begin, end):
         if tokens[at].text in (",", "and"):

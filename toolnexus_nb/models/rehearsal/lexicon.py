@@ -92,7 +92,7 @@ GROUPS: tuple[str, ...] = (
     "email mail e-mail inbox mailbox message messages mails",
     "send mail email message notify forward",
     "calendar event meeting appointment agenda schedule",
-    "create make add new schedule register open start put save set arrange plan book build generate",
+    "create make add new schedule register open start put save set arrange plan book build generate remind",
     "cancel remove delete erase drop discard clear",
     "delete remove erase drop discard",
     "search find look lookup query google seek browse discover",
