@@ -33,6 +33,12 @@ class Echo(BaseHTTPRequestHandler):
         if self.path.startswith("/slow"):
             time.sleep(1)
         status = 404 if self.path.startswith("/missing") else 201 if self.path.startswith("/made") else 200
+        if self.path.startswith("/to/"):
+            self.send_response(307)
+            self.send_header("location", f"http://{self.path[4:]}:{self.server.server_port}/there")  # type: ignore[attr-defined]
+            self.send_header("content-length", "0")
+            self.end_headers()
+            return
         kind, data = "application/json", json.dumps(asked).encode()
         if self.path.startswith("/words"):
             kind, data = "text/plain", b"not json"
@@ -193,3 +199,17 @@ def test_a_key_that_no_header_can_carry_is_not_shown(base: str, monkeypatch: pyt
     assert result.is_error
     assert "FIND_KEY" in result.output
     assert "zebra" not in result.output + result.traceback
+
+
+@pytest.mark.parametrize(("host", "key"), [("127.0.0.1", "k-1"), ("localhost", None)])
+def test_a_redirect_takes_no_key_to_another_host(base: str, host: str, key: str | None) -> None:
+    tool = tn.http_tool(
+        name="post",
+        url=f"{base}/to/{host}",
+        method="POST",
+        headers={"X-Key": "k-1"},
+        input_schema={"type": "object", "properties": {"a": {"type": "integer"}}},
+    )
+    answer = json.loads(tool.execute_sync({"a": 1}).output)
+    assert (answer["path"], answer["body"], answer["key"]) == ("/there", '{"a": 1}', key)
+    assert answer["type"] == "application/json"

@@ -183,12 +183,12 @@ async def _exchange(
     import httpx
 
     try:
-        async with (
-            asyncio.timeout(timeout),
-            httpx.AsyncClient(timeout=timeout, follow_redirects=True, transport=transport) as client,
-            client.stream(**request) as response,
-        ):
-            data, whole = await _read(response.aiter_bytes, max_bytes)
+        async with asyncio.timeout(timeout), httpx.AsyncClient(timeout=timeout, transport=transport) as client:
+            response = await _answer(client, client.build_request(**request), request["headers"])
+            try:
+                data, whole = await _read(response.aiter_bytes, max_bytes)
+            finally:
+                await response.aclose()
     except (TimeoutError, httpx.TimeoutException):
         return ToolResult.error(f"{name}: no answer within {timeout:g} seconds from {_host(request)}")
     except httpx.TooManyRedirects:
@@ -196,6 +196,30 @@ async def _exchange(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return ToolResult.error(f"{name}: {_host(request)} could not be reached: {error or type(error).__name__}")
     return _result(response, data, whole, mode)
+
+
+_REDIRECTS = 10
+_TOLD_ANYONE = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+
+
+async def _answer(client: Any, request: Any, headers: Mapping[str, str]) -> Any:
+    """The response where redirects end. The tool's own headers, which may hold keys, go to no other host, and not from
+    https to http (httpx keeps back `Authorization` alone)."""
+    import httpx
+
+    for _ in range(_REDIRECTS):
+        response = await client.send(request, stream=True)
+        following = response.next_request
+        if following is None:
+            return response
+        await response.aclose()
+        here, there = request.url, following.url
+        if here.host != there.host or (here.scheme, there.scheme) == ("https", "http"):
+            for name in headers:
+                if name.lower() not in _TOLD_ANYONE:
+                    following.headers.pop(name, None)
+        request = following
+    raise httpx.TooManyRedirects("", request=request)
 
 
 async def _read(chunks: Callable[[], Any], max_bytes: int) -> tuple[bytes, bool]:
