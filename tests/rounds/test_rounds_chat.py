@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import dataclasses
 import datetime
+import enum
 import gc
 import json
 import os
@@ -195,6 +197,49 @@ def test_the_script_runs_the_same_rounds(endpoint: Any, wire: Any, tmp_path: Pat
         assert [m["role"] for m in ours["messages"]] == [m["role"] for m in theirs["messages"]]
     told = [m["content"] for m in endpoint.bodies[1]["messages"] if m["role"] == "tool"]
     assert told[:2] == ["60.0", "HEY"]
+
+
+class Unit(enum.Enum):
+    METRE = "m"
+
+
+@dataclasses.dataclass
+class Box:
+    width: int
+    height: int = 2
+
+
+@tn.tool
+def area(box: Box, unit: Unit = Unit.METRE) -> str:
+    "Area of a box."
+    return f"{box.width * box.height} square {unit.value}"
+
+
+@tn.tool
+def slowly(text: str, context: tn.ToolContext) -> str:
+    "Say it slowly."
+    context.report(1, 2, "half")
+    return text
+
+
+def lookup(arguments: dict[str, Any], context: Any) -> str:
+    return f"{arguments['key']} {context.cancelled}"
+
+
+def test_the_script_gives_tools_what_their_signatures_promise(endpoint: Any, wire: Any, tmp_path: Path) -> None:
+    """A dataclass and an enum, a default by name, a context, and one dict of arguments for a native tool."""
+    schema = {"type": "object", "properties": {"key": {"type": "string"}}}
+    find = tn.native_tool("find", "Find it.", schema, lookup)
+    calls = [("a", "area", {"box": {"width": 3}}), ("b", "slowly", {"text": "hi"}), ("c", "find", {"key": "k"})]
+    endpoint.acts = [wire.sse(calls=calls), wire.sse("ok"), wire.Act([wire.whole(None, calls)]), [wire.whole("ok")]]
+    chat = Chat(Client(endpoint.url, "m"), [area, slowly, find])
+    here = [record.result.output for record in chat.ask_sync("one").calls]
+    script = tmp_path / "rounds.py"
+    script.write_text(chat.to_script(), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert [m["content"] for m in endpoint.bodies[-1]["messages"] if m["role"] == "tool"] == here
+    assert here == ["6 square m", "hi", "k False"]
 
 
 # --- who listens ------------------------------------------------------------------------------------------------------

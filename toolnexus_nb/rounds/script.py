@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import keyword
 import pprint
@@ -10,9 +11,11 @@ import sys
 import sysconfig
 import textwrap
 import types
+import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..tools.context import ToolContext
 from .secrets import blank, looks_secret
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from .chat import Chat
 
 _PROGRAM = '''\
-"""Tool calling over plain HTTP: ask, run the calls, ask again. Written by toolnexus_nb; needs only httpx."""
+"""Tool calling over plain HTTP: ask, run the calls, ask again. Written by toolnexus_nb; needs only {needs}."""
 
 from __future__ import annotations
 
@@ -75,8 +78,9 @@ def ask(http, messages):
         if response.is_error:
             raise SystemExit(f"{{response.status_code}}: {{response.text}}")
         message = response.json()["choices"][0]["message"]
-        messages.append({{key: value for key, value in message.items() if value is not None}})
         calls = message.get("tool_calls") or []
+        said = {{"role": "assistant", "content": message.get("content") or (None if calls else "")}}
+        messages.append({{**said, "tool_calls": calls}} if calls else said)
         for call in calls:
             result = run(call)
             print(f"  {{call['function']['name']}}({{call['function']['arguments']}}) -> {{result}}")
@@ -97,6 +101,17 @@ if __name__ == "__main__":
             print(ask(http, MESSAGES))
 '''
 
+_CONTEXT = """\
+class CONTEXT:
+    \"\"\"What a tool may ask of the run it is part of; here it just prints.\"\"\"
+
+    call_id, deadline, cancelled = "", None, False
+    variable = staticmethod(globals().__getitem__)
+
+    @staticmethod
+    def report(progress, total=None, message=None):
+        print("   ", message or "", progress, "of" if total else "", total or "")"""
+
 
 def chat_script(chat: Chat) -> str:
     """The program. No key is in it: keys come from the environment when it runs."""
@@ -105,8 +120,10 @@ def chat_script(chat: Chat) -> str:
     names = {tool.name: chat.toolkit.wire_name(tool) for tool in tools}
     sources = _Sources()
     functions = {names[tool.name]: sources.add_tool(tool) for tool in tools}
+    needs = "httpx and pydantic" if any("validate_call" in function for function in functions.values()) else "httpx"
     base_url = client.base_url or "http://localhost:8000/v1"
     text = _PROGRAM.format(
+        needs=needs,
         base_url=base_url,
         place="" if client.base_url else f"  # {client.label} lives inside the notebook: say which endpoint to ask",
         headers=_headers(chat),
@@ -148,14 +165,28 @@ class _Sources:
         return "\n\n\n".join(part for part in (imports, *self._blocks.values()) if part)
 
     def add_tool(self, tool: Tool) -> str:
-        """Add what a tool runs; gives the name it has in the program."""
+        """Add what a tool runs; gives the expression that is called with the arguments in the program."""
         function = tool.function
         source = _source(function) if function is not None else None
         if function is None or source is None:
             return self._stand_in(tool)
         name = function.__name__
         self._add(name, function, source)
-        return name
+        hints = _hints(function)
+        contexts = [key for key, hint in hints.items() if hint is ToolContext]
+        native = tool.source == "native"
+        if contexts or (native and len(_required(function)) > 1):
+            self._blocks.setdefault("CONTEXT", _CONTEXT)
+            if native:
+                return f"lambda **arguments: {name}(arguments, {f'{contexts[0]}=' if contexts else ''}CONTEXT)"
+            self._imports["functools"] = "import functools"
+            return f"functools.partial({name}, {', '.join(f'{key}=CONTEXT' for key in contexts)})"
+        if native:
+            return f"lambda **arguments: {name}(arguments)"
+        if all(_is_json_type(hint) for key, hint in hints.items() if key != "return"):
+            return name
+        self._imports["pydantic"] = "import pydantic"
+        return f"pydantic.validate_call({name})"  # makes of JSON what the annotations promise
 
     def _stand_in(self, tool: Tool) -> str:
         name = re.sub(r"\W", "_", tool.name)
@@ -163,7 +194,7 @@ class _Sources:
             name = f"tool_{name}"
         self._blocks[name] = (
             f"def {name}(**arguments):\n"
-            f'    raise NotImplementedError("{name} comes from {tool.source}; put your own call here")'
+            f'    raise NotImplementedError("{name} ({tool.source}) has no source here: put your own call in")'
         )
         return name
 
@@ -171,6 +202,8 @@ class _Sources:
         if name in self._blocks:
             return
         self._blocks[name] = ""  # a function that calls itself, or two that call each other, end here
+        for used, value in _in_signature(thing, source).items():
+            self._use(used, value)
         if isinstance(thing, types.FunctionType):
             for used, value in inspect.getclosurevars(thing).globals.items():
                 self._use(used, value)
@@ -183,11 +216,13 @@ class _Sources:
         """Add what a function finds under a global name."""
         if name in self._blocks or name in self._imports or not name.isidentifier():
             return
+        module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
+        if module.split(".")[0] == "toolnexus_nb":
+            return
         if isinstance(value, types.ModuleType):
             plain = value.__name__
             self._imports[name] = f"import {plain}" if plain == name else f"import {plain} as {name}"
             return
-        module = getattr(value, "__module__", "") or ""
         qualified = getattr(value, "__qualname__", "")
         if module != "__main__" and "." not in qualified and _importable(module, qualified, value):
             self._imports[name] = f"from {module} import {qualified}" + ("" if qualified == name else f" as {name}")
@@ -206,6 +241,49 @@ class _Sources:
             )
 
 
+def _in_signature(thing: Any, source: str) -> dict[str, Any]:
+    """What the annotations, defaults and decorators of a function name, and everything that a class names."""
+    node = ast.parse(source).body[0]
+    parts: list[ast.AST | None] = [node]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        parts = [node.args, node.returns, *node.decorator_list]
+    names = {inner.id for part in parts if part is not None for inner in ast.walk(part) if isinstance(inner, ast.Name)}
+    scope = getattr(thing, "__globals__", None) or vars(sys.modules.get(thing.__module__, types))
+    return {name: scope[name] for name in sorted(names) if name in scope}
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # a name that cannot be found says nothing about how the function is called
+        return {}
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+
+
+def _is_json_type(hint: Any) -> bool:
+    """Whether JSON gives just what an annotation promises, without pydantic."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return _is_json_type(typing.get_args(hint)[0])
+    if origin in (list, dict, typing.Union, types.UnionType):
+        return all(_is_json_type(inner) for inner in typing.get_args(hint))
+    return origin is typing.Literal or hint in (
+        str,
+        int,
+        float,
+        bool,
+        list,
+        dict,
+        type(None),
+        Any,
+        inspect.Parameter.empty,
+    )
+
+
 def _importable(module: str, name: str, value: Any) -> bool:
     """Whether another program finds this under that name: in the standard library or an installed package."""
     loaded = sys.modules.get(module)
@@ -216,8 +294,6 @@ def _importable(module: str, name: str, value: Any) -> bool:
 
 
 def _is_literal(value: Any) -> bool:
-    import ast
-
     try:
         return bool(ast.literal_eval(repr(value)) == value)
     except (ValueError, SyntaxError, RecursionError):
@@ -233,8 +309,6 @@ def _source(thing: Any) -> str | None:
         source = textwrap.dedent(inspect.getsource(thing))
     except (OSError, TypeError):
         return None
-    import ast
-
     node = ast.parse(source).body[0]
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return None
