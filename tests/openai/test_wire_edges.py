@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -32,6 +34,18 @@ TEXT = f"data: {json.dumps(CHUNK, ensure_ascii=False)}\n\n"
 def test_a_body_may_come_whole_or_as_text(body: Any) -> None:
     assert [chunk.choices[0].delta.content for chunk in ChatStream.from_bytes(body)] == ["Grüße"]
     assert len(list(parse_tool_events(body))) == 1
+
+
+def test_a_plain_loop_over_an_async_source_says_what_to_use_where_a_loop_runs() -> None:
+    async def source() -> AsyncIterator[dict[str, Any]]:
+        yield CHUNK
+
+    async def cell() -> list[Any]:
+        return list(ChatStream.from_iterable(source()))
+
+    assert len(list(ChatStream.from_iterable(source()))) == 1
+    with pytest.raises(RuntimeError, match="use `async for`"):
+        asyncio.run(cell())
 
 
 def test_an_exception_is_a_tool_error_too() -> None:

@@ -143,6 +143,11 @@ class ChatStream:
                 wait = run_at_once
             elif self._block is not None:
                 wait = self._block
+            elif asyncio._get_running_loop() is not None:
+                raise RuntimeError(
+                    "the source of this stream is async and an event loop runs here already, as in a notebook: "
+                    "use `async for`, or give the stream a `block`"
+                )
             else:
                 runner = stack.enter_context(asyncio.Runner())
                 wait = lambda make: runner.run(make())  # noqa: E731
