@@ -300,17 +300,18 @@ class McpServer:
             return
         source = source_of(self.name)
         replaceable = {tool.name for tool in toolkit if tool.source == source}
+        taken = {*toolkit.names} - replaceable
         tools: dict[str, Tool] = {}
         for name, tool in self._listed.items():
             if not offered(self.spec, name):
                 continue
             known = self._tools.get(name)
             if known is None or before.get(name) != tool:
-                taken = {*toolkit.names} - replaceable | {other.name for other in tools.values()}
                 own_name = known.name if known is not None else tool_name(self.name, name, taken)
                 known = make_tool(self, tool, own_name)
                 toolkit.register(known)
             tools[name] = known
+            taken.add(known.name)
         for old in [tool for tool in toolkit if tool.source == source and tool not in tools.values()]:
             toolkit.remove(old.name)
         self._tools = tools
