@@ -212,3 +212,24 @@ def test_linting_is_fast():
     started = time.perf_counter()
     tn.lint(toolkit)
     assert time.perf_counter() - started < 1
+
+
+def test_a_heading_that_lacks_its_colon_is_pointed_at() -> None:
+    def good(city: str) -> str:
+        """Weather of a place.
+
+        Args:
+            city: Name of the city.
+        """
+        return city
+
+    def bare(city: str) -> str:
+        """Weather of a place.
+
+        Arguments
+            city: Name of the city.
+        """
+        return city
+
+    assert "heading-without-colon" not in codes(good)
+    assert any('Write "Args:"' in str(finding) for finding in tn.lint(bare))

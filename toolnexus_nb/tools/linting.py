@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -161,7 +162,19 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", text.lower()))
 
 
+_BARE_HEADING = re.compile(r"^(Args|Arguments|Parameters|Params)[ \t]*\n[ \t]+\S", re.MULTILINE)
+
+
 def _signature(tool: Tool, binder: SignatureBinder) -> Iterator[Finding]:
+    if bare := _BARE_HEADING.search(inspect.cleandoc(getattr(tool.function, "__doc__", None) or "")):
+        yield Finding(
+            "heading-without-colon",
+            "hint",
+            tool.name,
+            None,
+            f"{bare[1]!r} in the docstring has no colon, so what stands below it describes no parameter",
+            'Write "Args:".',
+        )
     if binder.reading.takes_self:
         yield Finding(
             "unbound-method",
