@@ -202,3 +202,14 @@ def test_the_card_tells_the_last_calls_and_escapes_them() -> None:
     assert "tool_8<b>: failed, 0.25 s, mcp" in text
     assert "messages &lt;b&gt;must" in html and "1 failed" in html and "last failure: 400 messages <b>must</b>" in text
     assert "tn.session().server.key" in html and "tn.session().server.key" in text
+
+
+def test_a_stopped_card_keeps_its_address(notebook: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    say(notebook)
+    served = notebook.server
+    assert isinstance(served, Served)
+    url = served.stop()
+    notebook.server = None
+    html, text = served._card_now()
+    assert "address it had" in html and f"{url}/v1" in html and "href" not in html
+    assert f"{url}/v1" in text and "stopped" in text

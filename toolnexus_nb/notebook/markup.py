@@ -135,7 +135,8 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], cls: str = "") 
         cells = [tag("th", first, scope="row", style=left)]
         cells += [tag("td", cell, data_col=name, style=left) for name, cell in zip(names[1:], others, strict=True)]
         body.append(tag("tr", *cells))
-    return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip())
+    # an attribute of old, which any stylesheet outdoes, keeps columns apart where there is none
+    return tag("table", top, tag("tbody", *body), cls=f"tnx-table {cls}".strip(), cellpadding="4")
 
 
 _WRAP = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;margin:0"
