@@ -3,6 +3,7 @@
 # ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
+import itertools
 import re
 
 from .cues import VALUES
@@ -44,6 +45,8 @@ def misfit(filled: Filled, reading: Reading) -> float:
         against += 0.25
     if _about_the_word(offer, reading):
         against += 0.4
+    if _other_kind(filled, reading):
+        against += 0.3
     return against
 
 
@@ -116,6 +119,21 @@ def _about_the_word(offer: Offer, reading: Reading) -> bool:
     if offer.told_stems & _EXPLAINING or any(token.kind in VALUES - {"name", "quote"} for token in reading.tokens):
         return False
     return bool(_ABOUT.match(reading.said))
+
+
+def _other_kind(filled: Filled, reading: Reading) -> bool:
+    """Whether the thing is said, but of another kind: "the area of a trapezoid" for rectangle_area."""
+    words = [stem(word) for word in filled.offer.name_words if worth(word) >= 1]
+    if len(words) != 2 or all(best_kin(word, reading.stems) >= 0.6 for word in words):
+        return False
+    tokens = reading.tokens
+    for at in range(len(tokens) - 3):
+        if tokens[at].stem not in words or tokens[at + 1].lower != "of" or tokens[at + 2].lower not in ("a", "an"):
+            continue
+        kinds = list(itertools.takewhile(lambda t: t.kind == "word" and worth(t.lower) > 0, tokens[at + 3 : at + 6]))
+        taken = any(position in filled.used for position in range(at + 3, at + 3 + len(kinds)))
+        return bool(kinds) and not taken and all(explains(kind.stem, filled.offer) < 0.4 for kind in kinds)
+    return False
 
 
 def asks_for_else(filled: Filled, reading: Reading) -> bool:
