@@ -323,3 +323,13 @@ def test_a_class_method_may_be_made_a_tool_on_either_side_of_the_decorator() -> 
 def test_a_schema_that_is_no_dict_is_refused_in_words() -> None:
     with pytest.raises(TypeError, match="find: input_schema must be a dict, a JSON Schema, got str"):
         tn.native_tool("find", "Find it.", '{"type": "object"}', lambda arguments: "")  # type: ignore[arg-type]
+
+
+def test_a_mutable_default_is_new_for_each_call() -> None:
+    def collect(first: str, /, found: list[str] = ["start"], **more: int) -> list[str]:  # noqa: B006
+        found.append(first)
+        return found
+
+    tool = tn.tool(collect)
+    assert [tool.execute_sync({"first": "a"}).value for _ in range(2)] == [["start", "a"]] * 2
+    assert tool.input_schema["properties"]["found"]["default"] == ["start"]

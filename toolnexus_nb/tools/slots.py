@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import typing
 import warnings
@@ -114,6 +115,11 @@ def _default(parameter: Parameter, field: FieldInfo | None) -> tuple[bool, Any, 
             return field.get_default(call_default_factory=True, validated_data={})
 
         return False, make(), make
+    if type(own) in (list, dict, set):  # each call gets its own: what one call adds is not the next one's default
+        try:
+            return False, own, functools.partial(copy.deepcopy, copy.deepcopy(own))
+        except Exception:  # something in it can't be copied: Python's own default it is
+            return False, own, None
     return own is EMPTY and parameter.kind not in (VAR_POSITIONAL, VAR_KEYWORD), own, None
 
 
