@@ -156,14 +156,22 @@ function render({ model, el }) {
     if (event.target.closest("textarea, button, summary")) event.stopPropagation();
   };
 
+  // What was said about the arguments is no longer true once they change.
+  const onInput = (event) => {
+    const problem = event.target.closest("[data-call]")?.querySelector(".tnx-problem");
+    if (problem) problem.textContent = "";
+  };
+
   model.on("msg:custom", onMessage);
   el.addEventListener("click", onClick);
+  el.addEventListener("input", onInput);
   el.addEventListener("keydown", onKey);
   model.send({ type: "ready" });
   return () => {
     clearInterval(clock);
     model.off("msg:custom", onMessage);
     el.removeEventListener("click", onClick);
+    el.removeEventListener("input", onInput);
     el.removeEventListener("keydown", onKey);
   };
 }
