@@ -732,3 +732,11 @@ def test_an_empty_prompt_is_refused(scripted: Any, wire: Any, prompt: Any) -> No
     with pytest.raises(ValueError, match="the prompt is empty"):
         Chat(client).ask_sync(prompt)
     assert model.bodies == []
+
+
+def test_messages_may_be_put_there_as_dicts(scripted: Any, wire: Any) -> None:
+    client, model = scripted(wire.sse("Bob"))
+    chat = Chat(client)
+    chat.messages += [{"role": "user", "content": "I am Bob."}, {"role": "assistant", "content": "Hello."}]  # type: ignore[list-item]
+    chat.ask_sync("Who am I?")
+    assert roles(model.bodies[0]) == ["user", "assistant", "user"]

@@ -29,6 +29,7 @@ from toolnexus_nb.openai.errors import (
 )
 from toolnexus_nb.rounds.client import Client
 from toolnexus_nb.rounds.connectors import connect, list_connectors
+from toolnexus_nb.rounds.retry import in_few_words
 from toolnexus_nb.rounds.setup_error import SetupError
 from toolnexus_nb.rounds.tap import Exchange, on_exchange
 from toolnexus_nb.rounds.transport import BytesResponse, Timeout, TransportRequest
@@ -88,6 +89,15 @@ def test_what_may_pass_is_tried_again(endpoint: Any, wire: Any, status: int, str
         response = client.complete_sync("hello", on_retry=lambda *what: told.append(what))
         assert response.message.get_content_as_string() == "hi"
     assert [(attempt, seconds) for attempt, seconds, _ in told] == [(1, 0.0), (2, 0.001)]
+    assert {reason for *_, reason in told} == {f"{status} later"}
+
+
+def test_why_an_attempt_failed_is_told_in_a_few_words() -> None:
+    said = in_few_words(APIConnectionError("All connection attempts failed", endpoint="http://127.0.0.1:9/v1"))
+    assert said == "no connection"
+    assert in_few_words(APITimeoutError("nothing came for 60 s")) == "no answer in time"
+    assert in_few_words(StreamError("it ended before it began")) == "the answer broke off"
+    assert len(in_few_words(RateLimitError("wait " * 100, status=429))) < 120
 
 
 @pytest.mark.parametrize(
@@ -474,3 +484,15 @@ def test_an_environment_that_httpx_refuses_is_a_setup_error(
     monkeypatch.setenv(name, value)
     with pytest.raises(SetupError, match=name):
         Client(endpoint.url, "m").complete_sync("hi")
+
+
+async def _both(client: Client) -> None:
+    await asyncio.gather(client.complete("one"), client.complete("two"))
+
+
+def test_two_first_requests_at_once_share_one_pool(endpoint: Any, wire: Any) -> None:
+    endpoint.acts = [[wire.whole("hi")]]
+    client = Client(endpoint.url, "m")
+    asyncio.run(_both(client))
+    asyncio.run(_both(client))
+    assert endpoint.connections == 2

@@ -14,7 +14,7 @@ from ..openai.handler import tool_handler_from_context
 from ..openai.types import Message, Usage
 from ..tools.toolkit import Toolkit
 from .approval import Approve, Decision, check_approve, verdict
-from .client import Client
+from .client import Client, messages_of
 from .connectors import connect
 from .delivery import Awaiting, Blocking, Delivery, drive
 from .dispatch import Dispatcher
@@ -309,6 +309,7 @@ class Chat:
 
     def _begin(self, turn: _Turn, heard: bool) -> tuple[Delivery, int]:
         """The delivery of a run, and where in `messages` it begins."""
+        self.messages[:] = messages_of(self.messages)  # a person may have put dicts there
         self._close_pending(turn)
         if turn.message is not None:
             start = len(self.messages)

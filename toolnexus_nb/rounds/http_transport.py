@@ -53,10 +53,13 @@ class HttpTransport:
 
     async def _exchange(self, request: TransportRequest) -> httpx.Response:
         """httpx's part, in a frame of its own: its objects show headers, and no error may hold them."""
-        if self._pool is None or self._pool.is_closed or self._owner != _here():
+        pool = self._open()
+        if pool is None:
             # Importing httpx and reading certificates takes a while; the loop must hear of Stop meanwhile.
-            self._pool = await in_thread(self._open_pool, label="opening the HTTP pool")
-            self._owner = _here()
+            opened = await in_thread(self._open_pool, label="opening the HTTP pool")
+            pool = self._open()  # of another first request, which was faster
+            if pool is None:
+                pool, self._pool, self._owner = opened, opened, _here()
         import httpx
 
         if self._address is None or self._address[0] != request.url:
@@ -67,11 +70,16 @@ class HttpTransport:
         outgoing = httpx.Request(
             request.method,
             self._address[1],
-            headers={"accept-encoding": self._pool.headers["accept-encoding"], **request.headers},
+            headers={"accept-encoding": pool.headers["accept-encoding"], **request.headers},
             content=request.body or None,
             extensions={"timeout": timeout},
         )
-        return await self._pool.send(outgoing, stream=True)
+        return await pool.send(outgoing, stream=True)
+
+    def _open(self) -> httpx.AsyncClient | None:
+        """The pool, if there is one that can be used here."""
+        usable = self._pool is not None and not self._pool.is_closed and self._owner == _here()
+        return self._pool if usable else None
 
     def _open_pool(self) -> httpx.AsyncClient:
         try:
