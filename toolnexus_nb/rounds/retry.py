@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 120.0
 """Seconds. An endpoint that asks for more is not waited for: a notebook must not freeze for an hour (K02)."""
+_FAILURES: dict[type[APIError], str] = {
+    APITimeoutError: "no answer in time",
+    APIConnectionError: "no connection",
+    StreamError: "the answer broke off",
+}
 _FEW_WORDS = 100
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 8.0
@@ -41,12 +46,10 @@ def is_retryable(error: ToolnexusError, profile: Profile) -> bool:
 
 def in_few_words(error: APIError) -> str:
     """Why an attempt failed, for a line that is followed by the next attempt: no address and no advice yet."""
-    if isinstance(error, APITimeoutError):
-        return "no answer in time"
-    if isinstance(error, APIConnectionError):
-        return "no connection" if error.status is None else f"{error.status}"
-    if isinstance(error, StreamError) and error.status is None:
-        return "the answer broke off"
+    if error.status is None:
+        for kind, words in _FAILURES.items():
+            if isinstance(error, kind):
+                return words
     words = redact(" ".join(error.message.split()))
     words = words if len(words) <= _FEW_WORDS else words[: _FEW_WORDS - 1] + "…"
     return f"{error.status or ''} {words}".strip()
