@@ -184,6 +184,8 @@ def http_advice(status: int) -> str:
     """What a person can do about an HTTP status."""
     if status in (401, 403):
         return "Check the credentials in headers=."
+    if status == 429:
+        return "It is asked too much: wait a little."
     if status in (404, 405):
         return "Check the path: many servers are at /mcp or /sse."
     if status in (301, 302, 303, 307, 308):
@@ -218,3 +220,18 @@ def lost_error(spec: ServerSpec, about: Circumstances, doing: str) -> McpServerE
     how = f" ({_how_it_ended(about.exit_code)})" if about.exit_code is not None else ""
     sentence = f"MCP server {spec.name!r} went away{how} during {doing}."
     return _error(spec, sentence, about, "It is opened again at the next call.")
+
+
+def refused_call(spec: ServerSpec, tool: str, refusal: Refused, offered: Sequence[str] | None) -> str:
+    """The sentence for a call that was answered with an error. `offered`: its tools, if `tool` is none of them."""
+    said = redact(describe(refusal.error), secrets=spec.secrets).rstrip(".")
+    name = f"MCP server {spec.name!r}"
+    bad = next((reply.status for reply in refusal.replies if is_http_failure(reply)), None)
+    if bad is not None:
+        return f"{name} answered the call of {tool!r} with HTTP {bad} ({said}). {http_advice(bad)}"
+    if offered is not None:
+        names = ", ".join(offered) or "none"
+        return f"{name} does not offer {tool!r} (any more): {said}. Its tools now: {names}."
+    data = getattr(refusal.error, "data", None)
+    more = f" ({redact(str(data), secrets=spec.secrets)})" if data else ""
+    return f"{name} refused the call of {tool!r}: {said}{more}."

@@ -16,7 +16,7 @@ from ..openai.json_text import json_ready
 from .background import HAS_THREADS, background_loop, hop, in_thread, sync_twin
 from .mcp_config import ServerSpec, unknown_names
 from .mcp_elicitation import Elicitation, answer
-from .mcp_errors import McpServerError, Refused, SessionExpired, describe, http_advice, is_http_failure, opening_error
+from .mcp_errors import McpServerError, Refused, SessionExpired, describe, opening_error, refused_call
 from .mcp_opening import connect
 from .mcp_output_schema import MISMATCH, checked
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_tools, read_resource
@@ -419,7 +419,9 @@ class McpServer:
                 metadata=metadata,
             )
         except Refused as refusal:
-            return ToolResult.error(self._why_refused(tool, refusal), metadata=metadata)
+            return ToolResult.error(
+                refused_call(self.spec, tool, refusal, None if tool in self._listed else self.tools), metadata=metadata
+            )
         finally:
             running_call = False
         listed = self._listed.get(tool)
@@ -433,21 +435,6 @@ class McpServer:
         except SessionExpired:
             session = await self._ready()
             return await session.request(make, limit=limit, doing=doing)
-
-    def _why_refused(self, tool: str, refusal: Refused) -> str:
-        """The sentence for a call that was answered with an error instead of a result."""
-        said = self._redacted(describe(refusal.error)).rstrip(".")
-        bad = next((reply.status for reply in refusal.replies if is_http_failure(reply)), None)
-        if bad is not None:
-            return (
-                f"MCP server {self.name!r} answered the call of {tool!r} with HTTP {bad} ({said}). {http_advice(bad)}"
-            )
-        if tool not in self._listed:
-            names = ", ".join(self.tools) or "none"
-            return f"MCP server {self.name!r} does not offer {tool!r} (any more): {said}. Its tools now: {names}."
-        data = getattr(refusal.error, "data", None)
-        more = f" ({self._redacted(str(data))})" if data else ""
-        return f"MCP server {self.name!r} refused the call of {tool!r}: {said}{more}."
 
     # --- resources and prompts ---
 

@@ -109,7 +109,15 @@ def no_endpoint(web):
 
 @pytest.mark.parametrize(
     ("status", "advice"),
-    [(401, "credentials"), (403, "credentials"), (404, "path"), (405, "path"), (500, "log"), (503, "log")],
+    [
+        (401, "credentials"),
+        (403, "credentials"),
+        (404, "path"),
+        (405, "path"),
+        (429, "wait"),
+        (500, "log"),
+        (503, "log"),
+    ],
 )
 def test_http_refusals(kit, no_endpoint, status, advice, capfd):
     said = refused(kit, url=f"{no_endpoint}/{status}", timeout=5)
