@@ -35,7 +35,7 @@ def marks(exam: ModuleType, sets: dict[str, list[Any]]) -> list[Any]:
     return [exam.examine(conversation, sets) for conversation in exam.conversations()]
 
 
-@pytest.mark.parametrize(("half", "right", "wrong_calls"), [(0, 0.95, 0), (1, 0.89, 4)], ids=["even", "held out"])
+@pytest.mark.parametrize(("half", "right", "wrong_calls"), [(0, 0.95, 0), (1, 0.9, 3)], ids=["even", "held out"])
 def test_the_exam_is_passed(exam: ModuleType, marks: list[Any], half: int, right: float, wrong_calls: int) -> None:
     scores = exam.scores([mark for mark in marks if mark.conversation.number % 2 == half])
     assert scores["right"] >= right * scores["conversations"], scores
