@@ -13,7 +13,9 @@ from toolnexus_nb.serve import Server, create_app
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_what_has_no_form_in_json_costs_neither_the_list_nor_the_connection(mode: str) -> None:
+def test_what_has_no_form_in_json_costs_neither_the_list_nor_the_connection(
+    mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
     half = "half \ud83d of one"
 
     def odd(arguments: dict[str, Any], context: tn.ToolContext) -> Any:
@@ -42,3 +44,4 @@ def test_what_has_no_form_in_json_costs_neither_the_list_nor_the_connection(mode
             server.stop()
 
     asyncio.run(go())
+    assert "half \ufffd of one" in caplog.text and caplog.text.encode()  # a log that is UTF-8 can be written

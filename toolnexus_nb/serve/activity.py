@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..openai.json_text import clean_text
+
 if TYPE_CHECKING:
     from ..tools.results import ToolResult
 
@@ -33,9 +35,9 @@ class ServedCall:
 def log_output(tool: str, result: ToolResult) -> None:
     """What a tool printed and where it failed: neither goes to the caller, and the person who serves it wants both."""
     if result.printed:
-        log.info("%s printed: %s", tool, result.printed.rstrip("\n"))
+        log.info("%s printed: %s", tool, clean_text(result.printed.rstrip("\n")))
     if result.traceback:
-        log.warning("%s failed: %s", tool, result.traceback.rstrip("\n"))
+        log.warning("%s failed: %s", tool, clean_text(result.traceback.rstrip("\n")))
 
 
 @dataclass
