@@ -237,8 +237,11 @@ class LabPage:
         before = self.path.stat().st_mtime_ns
         self.page.keyboard.press("Control+s")
         end = time.monotonic() + 10
-        while self.path.stat().st_mtime_ns == before and time.monotonic() < end:
+        while time.monotonic() < end:
             self.page.wait_for_timeout(50)
+            text = self.path.read_text()
+            if self.path.stat().st_mtime_ns != before and text.endswith("}\n"):  # not while it is being written
+                break
         return dict(json.loads(self.path.read_text()))
 
 
