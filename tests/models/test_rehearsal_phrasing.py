@@ -47,6 +47,7 @@ def _told(name: str, arguments: dict[str, Any], result: str, description: str = 
         ("list_events", {"day": "2027-03-03"}, '["stand-up"]', "The events on 2027-03-03, 1 item: stand-up"),
         ("to_upper", {"text": "hi"}, "HI", 'to_upper("hi"): HI'),
         ("flip_coin", {}, "heads", "Flipping coin: heads"),
+        ("read_file", {"path": "a.txt"}, "hello world", "The file a.txt: hello world"),
         ("library_find_author", {"title": "Emma"}, "Jane Austen", 'The author of "Emma" is Jane Austen.'),
         ("send_email", {"to": "a@b.org", "subject": "Hi"}, "sent", 'Sending email to a@b.org (subject "Hi"): sent'),
         ("search_books", {"query": "art"}, "[]", 'Searching books for "art": nothing, an empty list.'),

@@ -185,12 +185,14 @@ def _said(given: list[tuple[Parameter, Any]], name: set[str], link: str) -> str:
     direct = sum(isinstance(v, int | float) and not isinstance(v, bool) for _, v in given) > 1
     for parameter, value in given:
         before = _before(parameter, name)
-        plain = bool(set(parameter.words) & (_PLAIN | name)) and not isinstance(value, bool)
+        address = parameter.role in ("path", "url") and isinstance(value, str)
+        plain = address or (bool(set(parameter.words) & (_PLAIN | name)) and not isinstance(value, bool))
         if before and isinstance(value, str):
             text += f" {before} {_value(parameter, value)}"
         elif plain and not direct:
-            own = [word for word in parameter.words if word in name] if not link else []
-            text = f" {' '.join([*own, link]).strip()}".rstrip() + f" {_value(parameter, value)}" + text
+            own = [word for word in parameter.words if word in name] if not link and not address else []
+            lead = " ".join([*own, "" if address else link]).strip()
+            text = f" {lead}".rstrip() + f" {_value(parameter, value)}" + text
             direct = True
         else:
             aside.append(_named(parameter, value))
@@ -201,7 +203,7 @@ def _named(parameter: Parameter, value: Any) -> str:
     """An argument with its name: "5 days", "priority high", "express", "symbols: no"."""
     name = " ".join(parameter.words)
     if isinstance(value, bool):
-        return name if value else f"{name}: no"
+        return name if value else "off" if name == "on" else f"{name}: no"
     counts = isinstance(value, int | float) and value != 1 and re.fullmatch(r"[a-z]*[^s\W]s", name)
     return f"{_value(parameter, value)} {name}" if counts else f"{name} {_value(parameter, value)}"
 

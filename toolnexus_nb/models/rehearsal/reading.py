@@ -429,8 +429,8 @@ def _skips_as_name(tokens: list[Token], at: int) -> bool:
     token = tokens[at]
     if token.lower in STOP or token.lower in ("i", "i'm", "i'd", "i've"):
         return True
-    if not _opens_sentence(tokens, at):
-        return False
+    if not _opens_sentence(tokens, at) or token.lower.endswith(("'s", "’s")):
+        return False  # "Tom's grade" opens with a name, too
     followed = at + 1 < len(tokens) and _is_capital(tokens[at + 1]) and tokens[at + 1].lower not in STOP
     if token.lower in OPENERS or stem(token.lower) in {stem(word) for word in ("please", "currently", "also")}:
         return True

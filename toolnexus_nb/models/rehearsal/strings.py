@@ -97,6 +97,12 @@ def _suits(parameter: Parameter, role: str, token: Token) -> float:
     kind = token.kind
     typed = {"email": "email", "url": "url", "path": "path", "date": "date", "time": "time", "id": "id"}
     if kind in typed:
+        if (
+            kind == "path"
+            and {"folder", "directory", "dir"} & set(parameter.words)
+            and re.search(r"\.\w{1,5}$", token.text)
+        ):
+            return IMPOSSIBLE  # notes.txt is no folder
         if role == typed[kind]:
             return 3.0
         if kind == "email" and set(parameter.words) & {"to", "recipient", "recipients", "cc", "bcc"}:

@@ -522,45 +522,24 @@ _BY_THEME = {
     "geometry": [circle_area, rectangle_area, triangle_area, hypotenuse],
     "parcels": [ship_parcel, track_parcel],
 }
+
+
+def _named(names: str) -> list[object]:
+    return [globals()[name] for name in names.split()]
+
+
 SETS = {
     **_BY_THEME,
     "one": [double],
     "money": [convert_currency],
-    "toys": [
-        roll_dice,
-        flip_coin,
-        random_number,
-        pick_one,
-        is_prime,
-        factorial,
-        fibonacci,
-        to_roman,
-        make_password,
-        current_time,
-        capital_of,
-        population,
-    ],
+    "toys": _named(
+        "roll_dice flip_coin random_number pick_one is_prime factorial fibonacci to_roman make_password "
+        "current_time capital_of population"
+    ),
     "lesson": [get_weather, add, multiply, convert_currency, capital_of, count_words],
-    "everything": [
-        get_weather,
-        get_air_quality,
-        add,
-        multiply,
-        divide,
-        convert_length,
-        create_event,
-        send_email,
-        add_task,
-        check_stock,
-        search_books,
-        find_hotels,
-        translate,
-        mean,
-        play_song,
-        set_light,
-        read_file,
-        get_grade,
-        convert_currency,
-        circle_area,
-    ],
+    "everything": _named(
+        "get_weather get_air_quality add multiply divide convert_length create_event send_email add_task "
+        "check_stock search_books find_hotels translate mean play_song set_light read_file get_grade "
+        "convert_currency circle_area"
+    ),
 }
