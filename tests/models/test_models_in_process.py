@@ -52,6 +52,17 @@ def test_pieces_stream(toolkit: Any) -> None:
     assert len(result.wire()[0].chunks) >= 4
 
 
+def test_a_long_conversation_is_counted_once_and_not_for_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    from toolnexus_nb.models import in_process
+
+    counted: list[str] = []
+    count = in_process.estimated_usage
+    monkeypatch.setattr(in_process, "estimated_usage", lambda body, said: counted.append(said) or count(body, said))
+    result = says(lambda messages: (f"{number} " for number in range(50)))
+    assert result.usage.estimated and result.usage.completion_tokens == 50
+    assert len(counted) == 1
+
+
 def test_async_functions_and_async_generators() -> None:
     async def plain(messages: Messages) -> str:
         return "plain"

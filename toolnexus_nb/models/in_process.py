@@ -94,7 +94,7 @@ class InProcessTransport:
         try:
             async for piece in _pieces(answer):
                 said.append(piece)
-                one = _spoken([piece], body, first_call=calls)
+                one = _spoken([piece], body, first_call=calls, part=True)
                 calls += len(one.calls)
                 for delta in _deltas(one, calls - len(one.calls)):
                     yield event(voice.chunk(delta))
@@ -158,8 +158,11 @@ async def _pieces(answer: Any) -> AsyncIterator[Any]:
         yield answer
 
 
-def _spoken(pieces: Iterable[Any], body: Mapping[str, Any], *, first_call: int = 0) -> Spoken:
-    """All pieces as one message. Raises TypeError for a piece of a kind it does not know."""
+def _spoken(pieces: Iterable[Any], body: Mapping[str, Any], *, first_call: int = 0, part: bool = False) -> Spoken:
+    """All pieces as one message. Raises TypeError for a piece of a kind it does not know.
+
+    part   these are not all of them: no tokens are estimated, since that reads the whole conversation
+    """
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[SpokenCall] = []
@@ -183,9 +186,9 @@ def _spoken(pieces: Iterable[Any], body: Mapping[str, Any], *, first_call: int =
                     name, arguments, given = _entry(entry)
                     calls.append(_call(name, arguments, given, first_call + len(calls), seed))
     said = " ".join([*text, *reasoning, *(f"{call.name} {call.arguments}" for call in calls)])
-    return Spoken(
-        "".join(text), "".join(reasoning), tuple(calls), usage if usage is not None else estimated_usage(body, said)
-    )
+    if usage is None and not part:
+        usage = estimated_usage(body, said)
+    return Spoken("".join(text), "".join(reasoning), tuple(calls), usage)
 
 
 def _entry(entry: Any) -> tuple[str, Any, str | None]:
