@@ -183,6 +183,9 @@ class Endpoint:
             writer.write(b"0\r\n\r\n")
             await writer.drain()
             return True
+        except ConnectionError:  # closed by the client while a piece was being written
+            seen.closed_at = seen.closed_at or time.monotonic()
+            raise
         finally:
             gone.cancel()
 
