@@ -16,7 +16,7 @@ CHANGES = [
     (r"\d\d:\d\d(:\d\d)?", "CLOCK"),
     (r"\d{4}-\d\d-\d\d(T[\d:.+]+)?", "DATE"),
     (r"127\.0\.0\.1:\d+", "ADDRESS"),
-    (r'"(created|at)": ?[\d.]+', r'"\1": N'),
+    (r'"(created|at|seconds)": ?[\d.]+', r'"\1": N'),
     (r"\b(call_[0-9a-f]{24}|chatcmpl-\w+)", "ID"),
     (r'("id"|"tool_call_id"): ?"[A-Za-z0-9_-]+"', r"\1: ID"),
     (r"about [\d,]+ tokens", "about N tokens"),
@@ -29,11 +29,10 @@ def _told(notebook: Any) -> list[tuple[str, str]]:
     for cell in notebook.cells:
         if cell.cell_type != "code" or "solution" in cell.metadata.get("tags", []):
             continue
-        parts = []
+        whole = ""
         for output in cell.outputs:
             text = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue") or ""
-            parts.append("".join(text))
-        whole = "\n".join(parts)
+            whole += "".join(text) + ("" if output.output_type == "stream" else "\n")  # streams come in any pieces
         for pattern, name in CHANGES:
             whole = re.sub(pattern, name, whole)
         told.append((cell.id, whole))
