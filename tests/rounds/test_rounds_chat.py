@@ -658,7 +658,7 @@ def test_a_fork_of_a_paused_chat_is_resumed_on_its_own(scripted: Any, wire: Any)
 
 
 @pytest.mark.asyncio
-async def test_a_resumption_that_is_stopped_before_it_began_leaves_the_pause(scripted: Any, wire: Any) -> None:
+async def test_a_resumption_that_is_stopped_at_once_leaves_the_pause_or_a_valid_end(scripted: Any, wire: Any) -> None:
     @tn.tool(needs_approval=True)
     def remove() -> str:
         "Remove all."
@@ -672,7 +672,12 @@ async def test_a_resumption_that_is_stopped_before_it_began_leaves_the_pause(scr
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (await chat.resume("allow")).text == "done"
+    if chat.last.pending:  # stopped before the run had begun on its own thread
+        assert (await chat.resume("allow")).text == "done"
+    else:  # it had begun: its call is answered, and the conversation goes on
+        assert chat.last.status == "stopped"
+        assert [message.role for message in chat.messages][:3] == ["user", "assistant", "tool"]
+        assert (await chat.ask("again")).text == "done"
 
 
 @pytest.mark.parametrize("key", ["messages", "turns", "params", "options", "usage", "last"])
