@@ -317,9 +317,9 @@ _OPEN = """async ([path, theme]) => {
 }"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(require) -> Iterator[Any]:
-    """Debian's Chromium, driven by Playwright."""
+    """Debian's Chromium, driven by Playwright, whose loop runs in this thread: no other test's may, so it ends here."""
     executable = require("browser")
     sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     with sync_api.sync_playwright() as playwright:
@@ -350,7 +350,7 @@ def notebook7_server(tmp_path_factory: pytest.TempPathFactory, require) -> Itera
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab_browser(lab_server: JupyterServer, chromium: Any) -> Lab:
     return Lab(lab_server, chromium)
 
