@@ -11,8 +11,8 @@ that was started while the test before ran. `open(..., fresh=True)` loads Jupyte
 TOOLNEXUS_BROWSER_PYTHON names the Python whose Jupyter and kernel are tried (this one, unless set): the same tests for
 Binder's JupyterLab, for an older ipykernel.
 
-Tests here carry `pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]`, so that xdist keeps them on
-one worker. Without Chromium they skip with the line that installs it (see the `require` fixture).
+Tests here carry `pytestmark = pytest.mark.browser`. Without Chromium they skip with the line that installs it (see the
+`require` fixture).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_first_tool.ipynb"
 
 

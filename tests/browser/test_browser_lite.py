@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lite"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 SITE = os.environ.get("TOOLNEXUS_LITE", "")
 MISSING = "no JupyterLite site: python .ci/build_lite.py PYODIDE_FOLDER OUT, then TOOLNEXUS_LITE=OUT/site"
 

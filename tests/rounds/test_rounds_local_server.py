@@ -17,7 +17,7 @@ from toolnexus_nb.rounds import events as ev
 from toolnexus_nb.rounds.chat import Chat
 from toolnexus_nb.rounds.client import Client
 
-pytestmark = [pytest.mark.local, pytest.mark.xdist_group("local")]
+pytestmark = pytest.mark.local
 
 SERVER = textwrap.dedent("""
     import sys, time, xllamacpp
